@@ -64,7 +64,9 @@ def build_with(new: Collection[str], modern: Any, ready: SimpleNamespace, vocab_
             self.norm = norm(D)
             for name, weight in self.named_parameters():
                 if weight.dim() == 2:
-                    nn.init.normal_(weight, std=0.1 if "tokens" in name or "positions" in name else weight.size(1) ** -0.5)
+                    nn.init.normal_(
+                        weight, std=0.1 if "tokens" in name or "positions" in name else weight.size(1) ** -0.5
+                    )
 
         def loss(self, tokens: torch.Tensor) -> torch.Tensor:
             """The mean loss of the next token, in nats: tokens (B, T + 1) -> ()."""

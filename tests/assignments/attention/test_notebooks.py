@@ -27,7 +27,12 @@ CLAIMS = {
     "1_pooling.ipynb": [
         ("lookup-example", r"answer \[40\. 84\.\]", "lookup-reading", r"answer is 40 for a kilo"),
         ("lookup-example", r"answer \[ 5\.  10\.5\]", "lookup-reading", r"at 5;"),
-        ("hard-soft", r"4\.\d \(standard deviation\), 1\.[45] times", "hard-soft-reading", r"1\.5 times the derivative"),
+        (
+            "hard-soft",
+            r"4\.\d \(standard deviation\), 1\.[45] times",
+            "hard-soft-reading",
+            r"1\.5 times the derivative",
+        ),
         ("hard-soft", r"gives one of -2\.6, 5\.5, 23\.4", "hard-soft-reading", r"wrong sign"),
         ("by-hand-check", r"estimate 6\.8", "pooling", r"\*\*6\.8\*\*"),
         ("underflow", r"2\.74\d+e-43, 0\.0, 0\.0\]", "unreached", r"u = 14\.4"),
@@ -35,7 +40,12 @@ CLAIMS = {
         ("width-check", r"prediction 7\.25", "width-reading", r"= 7\.25"),
     ],
     "2_scoring.ipynb": [
-        ("dot-shown", r"most weight in (2[789]|3[01])% and the least in (2[789]|3[01])%", "scale", r"(?s)three of ten.*just as often"),
+        (
+            "dot-shown",
+            r"most weight in (2[789]|3[01])% and the least in (2[789]|3[01])%",
+            "scale",
+            r"(?s)three of ten.*just as often",
+        ),
         ("scale-measured", r"\[30\.0, 0\.0, 0\.0\]: .* 2e-13", "scale-reading", r"2 \\cdot 10\^\{-13\}"),
         ("lengths-by-hand", r"'0\.269', '0\.731', '0\.000'", "lengths", r"\$0\.269\$, \$0\.731\$"),
         ("lengths-by-hand", r"fill -inf: .* length 0 \[nan", "lengths-traps", r"the softmax is NaN"),
@@ -52,7 +62,12 @@ CLAIMS = {
     "4_translate.ipynb": [
         ("greedy-toy", r"limit 3: \[\[2, 7, 3, 1\], \[2, 5, 6, 8\], \[2, 4, 4, 4\]\]", "greedy", r"2 7 3 1, 2 5 6 8"),
         ("own-words-shown", r"The teacher _ The teacher cated the long letter", "own-words-read", r"becomes a verb"),
-        ("own-words-shown", r"The teacher has the letter letter to the long", "own-words-read", r"\*not\* bring it back"),
+        (
+            "own-words-shown",
+            r"The teacher has the letter letter to the long",
+            "own-words-read",
+            r"\*not\* bring it back",
+        ),
         ("bleu-check", r"of four: 0\.658, too short: 0\.368", "bleu", r"(?s)= 0\.658.*= 0\.368"),
     ],
 }
@@ -62,7 +77,12 @@ SOLVED = {
         ("see-kernels", r"gaussian .* 0\.40\d", "see-kernels-reading", r"flattens the wave more"),
         ("see-learned", r"(?s)from 0\.1: width 0\.51.*from 2\.0: width 0\.51", "see-learned-reading", r"same width"),
         ("see-widths", r"width 0\.5: error 0\.09", "see-learned-reading", r"the best of the four widths"),
-        ("coordinates", r"(?s) 7\.0 0\.08.* 20\.\d 0\.11.* 22\.\d 0\.11", "coordinates-reading", r"0\.08, 0\.11 and 0\.11"),
+        (
+            "coordinates",
+            r"(?s) 7\.0 0\.08.* 20\.\d 0\.11.* 22\.\d 0\.11",
+            "coordinates-reading",
+            r"0\.08, 0\.11 and 0\.11",
+        ),
         ("shifts-shown", r"(?s)shifted .*e-0[67].*turned .*e-0[67].*large .*e-01", "shifts", r"the weights change"),
     ],
     "2_scoring.ipynb": [

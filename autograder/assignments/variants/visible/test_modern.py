@@ -6,8 +6,8 @@ import numpy as np
 
 from autograder.assignments.variants.visible.checks import CheckingTestCase
 
-# In float16 correct code is up to 0.002 off, and code that squares in float16 by 1 and more. In bfloat16 correct code is
-# up to 0.02 off, and code that rounds the angles by 2.7 and more.
+# Correct code is up to 0.002 off in float16, and code that squares in float16 by 1 and more. In bfloat16 correct code
+# is up to 0.02 off, and code that rounds the angles by 2.7 and more.
 FLOAT16_LIMIT, BFLOAT16_LIMIT = 0.05, 0.25
 
 
