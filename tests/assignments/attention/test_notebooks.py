@@ -53,10 +53,16 @@ CLAIMS = {
         ("scores-check", r"1\.414, bilinear 2\.828, additive 0\.031", "scores", r"(?s)1\.414.*2\.828.*0\.031"),
     ],
     "3_bahdanau.ipynb": [
-        ("bottleneck-run", r"attention +up to 4: (9\d|100)%", "bottleneck-read", r"nearly all letters"),
-        ("bottleneck-run", r"no attention up to 4: (2[5-9]|[34]\d)%", "bottleneck-read", r"a third"),
-        ("bottleneck-run", r"no attention.* up to 20: (9|1[0-6])%", "bottleneck-read", r"one letter in eight"),
-        ("by-hand-check", r"context \[0\.4\d*, 0\.8\d*\]", "bottleneck-read", r"\(0\.4,\\ 0\.8\)"),
+        (
+            "bottleneck-run",
+            r"\nattention +up to 3: (99|100)%.* up to 12: (9[5-9]|100)%",
+            "bottleneck-read",
+            r"all letters are right",
+        ),
+        ("bottleneck-run", r"no attention up to 3: 9\d%, up to 6: 8\d%", "bottleneck-read", r"98 % of the letters"),
+        ("bottleneck-run", r"no attention .* up to 12: [56]\d%", "bottleneck-read", r"59 % up to 12"),
+        ("intra-shown", r"differ by [0-9]e-0[6-9]", "intra-read", r"all steps are one call"),
+        ("by-hand-check", r"context \[0\.4\d*, 0\.8\d*\]", "decoder", r"\(0\.4,\\ 0\.8\)"),
         ("clipping", r"factor 1\.2: derivative 237", "see-read-2", r"becomes 237"),
     ],
     "4_translate.ipynb": [
@@ -90,7 +96,20 @@ SOLVED = {
         ("prefer", r"additive of [^%]* (8[7-9]|9\d)%", "prefer-read", r"about\s+90"),
         ("see-cost-measured", r"keeps (2[89]|3\d) times", "see-cost-reading", r"about 30 times the memory, half of"),
     ],
-    "3_bahdanau.ipynb": [],
+    "3_bahdanau.ipynb": [
+        (
+            "training-run",
+            r"(9[5-9]|100)\.\d% of 300 new sentences exact",
+            "training-read",
+            r"all 300 new sentences were right",
+        ),
+        (
+            "training-limits",
+            r"Den Hund sieht die Katze\. The dog sees the cat\.",
+            "training-limits-read",
+            r"the \*cat\* sees",
+        ),
+    ],
     "4_translate.ipynb": [
         (
             "see-differ-shown",
