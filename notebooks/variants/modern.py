@@ -50,8 +50,8 @@ def rotate(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
 
     The product of a rotated query and a rotated key then depends only on the distance of their positions.
 
-    x may be in half precision (float16, bfloat16). Compute the angles, their sines and cosines in float32 then: bfloat16
-    has 8 significant bits, so position 299 would become 300, and the angle would be wrong by one radian.
+    x may be in half precision (float16, bfloat16). Compute the angles, their sines and cosines in float32 then.
+    bfloat16 has 8 significant bits: position 299 would become 300, and the angle would be wrong by one radian.
 
     Args:
         x: queries or keys, (..., T, d_head), with any number of axes before T.
