@@ -86,7 +86,7 @@ def test_training(handout, tmp_path, monkeypatch):
     found = printed("7_training.ipynb", handout, tmp_path, monkeypatch)
     right = figures(found["without-run"])  # three seeds, then their mean
     clipped, exploded = right["one long gradient"], right["the same, no clipping"]
-    assert all(one < other - 5 for one, other in zip(exploded, clipped, strict=True))
+    assert all(one < other - 15 for one, other in zip(exploded, clipped, strict=True))  # without-read: more than 25
     assert max(right["as it should be"][:3]) - min(right["as it should be"][:3]) > 2
     assert float(re.findall(r"at first, ([\d.]+) after 60", found["own-batch-run"])[0]) < 0.2
     assert "by hand" in found["try-4"]
