@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from course.notebook.load import exploring, load, own_modules, trained, working_on
     from course.notebook.own_code import ask_about
     from course.notebook.plots import Curves, show_clocks, show_curves, show_words
+    from course.notebook.prediction import predict
     from course.notebook.quiz import ask
     from course.read_attention import attention_maps, attention_weights
     from course.text import edit_distance, pad
@@ -40,6 +41,7 @@ HOMES = {
     "show_clocks": "course.notebook.plots",
     "show_curves": "course.notebook.plots",
     "show_words": "course.notebook.plots",
+    "predict": "course.notebook.prediction",
     "ask": "course.notebook.quiz",
     "edit_distance": "course.text",
     "pad": "course.text",
@@ -60,6 +62,7 @@ __all__ = [
     "overview",
     "own_modules",
     "pad",
+    "predict",
     "show",
     "show_attention",
     "show_clocks",

@@ -10,6 +10,7 @@ from course.figures.architecture import architecture
 from course.figures.attention_drawings import ATTENTION
 from course.figures.drawing import Drawing
 from course.figures.notebook_drawings import ALL
+from course.figures.variants_drawings import VARIANTS
 from course.location import course_folder
 
 
@@ -20,7 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--docs", type=Path, default=course_folder() / "docs", help="folder for the drawing of the architecture"
     )
     args = parser.parse_args(arguments)
-    write(args.out, ALL | ATTENTION)
+    write(args.out, ALL | ATTENTION | VARIANTS)
     write(args.docs, {"architecture": architecture})
     return 0
 

@@ -10,6 +10,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from course.notebook.steps import graded_parts, narrowed
+
 if TYPE_CHECKING:
     from autograder.grading.results import Report
     from autograder.manifest import Assignment, Stage
@@ -18,29 +20,36 @@ if TYPE_CHECKING:
     from course.notebook.verdict import Desk
 
 
-def check(stage: str, folder: str | Path = ".", assignment: str | None = None) -> float:
+def check(stage: str, step: str = "", folder: str | Path = ".", assignment: str | None = None) -> "Points | None":
     """Grade one stage in a worker process and show the verdict: a table in a notebook, plain text elsewhere.
 
     Args:
         stage: the name of the stage, for instance "mha".
+        step: show only what grades this function, this test or this part of a test; see `course.notebook.steps`.
         folder: the folder of the modules.
         assignment: the assignment of the stage; by default the one whose modules are in the folder.
 
     Returns:
-        The points, as a plain float: nbgrader uses the value of a cell as its points.
+        The points, a float: nbgrader uses the value of a cell as its points. None for a step.
 
     Raises:
-        UserError: if there is no such stage, or the folder contains none of the modules.
+        UserError: if there is no such stage or step, or the folder contains none of the modules.
         RuntimeError: if the grader itself fails; that says nothing about the modules.
     """
     # nbgrader gives no points to a cell that writes anything to stderr, not even a warning.
     with contextlib.redirect_stderr(io.StringIO()):
         desk = _desk(assignment, Path(folder))
         chosen = desk.assignment.stage(stage)
+        if step:
+            graded_parts(chosen, step)  # a wrong name is an error at once
+            if "NBGRADER_EXECUTION" in os.environ:  # the graded cell says all of this again
+                return None
         shown = _announce(chosen) if in_notebook() else None
         report = desk.check(chosen, Path(folder))
+    if step:
+        report = narrowed(report, chosen, step)
     if in_notebook():
-        show_in_notebook(desk, chosen, report, Path(folder), shown)
+        show_in_notebook(desk, chosen, report, Path(folder), shown, step)
     else:
         from rich.console import Console
 
@@ -50,7 +59,26 @@ def check(stage: str, folder: str | Path = ".", assignment: str | None = None) -
         print_stage(console, report.stages[0])
     if report.faulty:
         raise RuntimeError(f"the grader failed: {report.tests[0].message}")
-    return float(min(max(report.points, 0.0), report.max_points))
+    if step:
+        return None
+    return Points(min(max(report.points, 0.0), report.max_points), chosen, desk.assignment)
+
+
+class Points(float):
+    """The points of a stage. nbgrader reads the number; a notebook shows what comes next instead."""
+
+    next: str = ""  # HTML
+
+    def __new__(cls, points: float, stage: "Stage", assignment: "Assignment") -> "Points":
+        made = super().__new__(cls, points)
+        if points == stage.max_points:
+            after = assignment.notebooks[assignment.notebooks.index(stage.notebook) + 1 :]
+            made.next = "<p>Full marks. Run the cells below to see what you built"
+            made.next += f', then go on with <a href="{after[0]}">{after[0]}</a>.</p>' if after else ".</p>"
+        return made
+
+    def _repr_html_(self) -> str:
+        return self.next
 
 
 def _announce(stage: "Stage") -> Any:
@@ -63,20 +91,21 @@ def _announce(stage: "Stage") -> Any:
     return display(words, raw=True, display_id=True)  # type: ignore[no-untyped-call]
 
 
-def show_in_notebook(desk: "Desk", stage: "Stage", report: "Report", folder: Path, shown: Any) -> None:
+def show_in_notebook(desk: "Desk", stage: "Stage", report: "Report", folder: Path, shown: Any, step: str = "") -> None:
     """Show the verdict at once; then grade the other stages and show their progress above it.
 
     Args:
         shown: the handle of the announcement, or None.
+        step: the step that the report is about; then the progress of the stages is not shown.
     """
     from IPython.display import display
 
-    verdict = desk.show(stage, report, folder)
+    verdict = desk.show(stage, report, folder, step)
     if shown is None:
         shown = display(verdict, display_id=True)  # type: ignore[no-untyped-call]
     else:
         shown.update(verdict)
-    if "NBGRADER_EXECUTION" in os.environ:  # nbgrader needs the points of this stage only
+    if step or "NBGRADER_EXECUTION" in os.environ:  # nbgrader needs the points of this stage only
         return
     # An error here costs only the progress strip, not the verdict.
     with contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(Exception):

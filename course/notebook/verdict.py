@@ -72,7 +72,8 @@ class Desk:
         before = self._digest(stage, folder)
         report = self.session.grade(folder, [stage])
         if not report.faulty:
-            begun = any(test.status != "not started" for test in report.tests)
+            # The first part that is not written tells the status of a test whose other parts may have passed.
+            begun = report.points > 0 or any(test.status != "not started" for test in report.tests)
             self._results[stage.name] = report.points, begun, before
         return report
 
@@ -105,25 +106,30 @@ class Desk:
         mistakes = self.session.mistakes.get(stage.name, [])
         return next(((test, error) for test, error in mistakes if error.expected is not None), None)
 
-    def show(self, stage: Stage, report: Report, folder: Path) -> Verdict:
-        """Render the verdict as a table, with the progress of all stages above it."""
+    def show(self, stage: Stage, report: Report, folder: Path, step: str = "") -> Verdict:
+        """Render the verdict as a table, with the progress of all stages above it, except for a step."""
         (result,) = for_student(report).stages
-        errors = ""
-        if (mistake := self.mistake(stage)) is not None:
+        errors, failing = "", {test.name for test in result.tests if test.status != "passed"}
+        mistake = self.mistake(stage)
+        if mistake is not None and mistake[0] not in failing:
+            mistake = None
+        if mistake is not None:
             from course.notebook.error_maps import error_image
 
             errors = error_image(mistake[1])
         html = render(
             "verdict.html",
             stage=result,
+            step=step,
             tests=result.tests,
             # nbgrader grades a single stage: the others would stay "…".
-            progress=[] if "NBGRADER_EXECUTION" in os.environ else self.progress(folder),
+            progress=[] if step or "NBGRADER_EXECUTION" in os.environ else self.progress(folder),
             errors=errors,
             failing=mistake[0] if mistake else "",
             seconds=report.seconds,
         )
-        text = [f"Stage {result.number}: {points(result.points)} of {points(result.max_points)} points"]
+        name = f"Stage {result.number}" + (f", {step}" if step else "")
+        text = [f"{name}: {points(result.points)} of {points(result.max_points)} points"]
         text += [
             f"{look(test.status).symbol} {test.status}: {test.title} {test.message}".rstrip() for test in result.tests
         ]

@@ -27,6 +27,9 @@ class RMSNorm(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Normalise the last axis. The mean of x is not subtracted.
 
+        x may be in half precision (float16, bfloat16). Compute the mean of the squares in float32 then: the square of
+        300 is too large for float16.
+
         Args:
             x: (..., size), with any number of axes before the last.
 
@@ -46,6 +49,9 @@ def rotate(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         y[2i + 1] = x[2i] * sin(angle) + x[2i + 1] * cos(angle)
 
     The product of a rotated query and a rotated key then depends only on the distance of their positions.
+
+    x may be in half precision (float16, bfloat16). Compute the angles, their sines and cosines in float32 then.
+    bfloat16 has 8 significant bits: position 299 would become 300, and the angle would be wrong by one radian.
 
     Args:
         x: queries or keys, (..., T, d_head), with any number of axes before T.

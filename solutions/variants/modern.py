@@ -27,6 +27,9 @@ class RMSNorm(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Normalise the last axis. The mean of x is not subtracted.
 
+        x may be in half precision (float16, bfloat16). Compute the mean of the squares in float32 then: the square of
+        300 is too large for float16.
+
         Args:
             x: (..., size), with any number of axes before the last.
 
@@ -34,7 +37,9 @@ class RMSNorm(nn.Module):
             (..., size).
         """
         ### BEGIN SOLUTION
-        return self.weight * x * torch.rsqrt(x.pow(2).mean(dim=-1, keepdim=True) + self.eps)
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))  # float32 at least; float64 stays
+        root = torch.rsqrt(wide.pow(2).mean(dim=-1, keepdim=True) + self.eps)
+        return self.weight * (wide * root).to(x.dtype)
         ### END SOLUTION
 
 
@@ -48,6 +53,9 @@ def rotate(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         y[2i + 1] = x[2i] * sin(angle) + x[2i + 1] * cos(angle)
 
     The product of a rotated query and a rotated key then depends only on the distance of their positions.
+
+    x may be in half precision (float16, bfloat16). Compute the angles, their sines and cosines in float32 then.
+    bfloat16 has 8 significant bits: position 299 would become 300, and the angle would be wrong by one radian.
 
     Args:
         x: queries or keys, (..., T, d_head), with any number of axes before T.
@@ -63,9 +71,10 @@ def rotate(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
     d_head = x.size(-1)
     if d_head % 2:
         raise ValueError(f"features are turned in pairs, but {d_head} is an odd number of features")
-    exponents = torch.arange(0, d_head, 2, device=x.device, dtype=x.dtype) / d_head
-    angles = positions[:, None].to(x.dtype) * 10000.0**-exponents  # (T, 1) and (d_head / 2,) -> (T, d_head / 2)
-    cos, sin = angles.cos(), angles.sin()
+    wide = torch.promote_types(x.dtype, torch.float32)  # float32 at least; float64 stays
+    exponents = torch.arange(0, d_head, 2, device=x.device, dtype=wide) / d_head
+    angles = positions[:, None].to(wide) * 10000.0**-exponents  # (T, 1) and (d_head / 2,) -> (T, d_head / 2)
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     even, odd = x[..., 0::2], x[..., 1::2]  # (..., T, d_head / 2)
     turned = torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1)  # (..., T, d_head / 2, 2)
     return turned.flatten(-2)  # -> (..., T, d_head)

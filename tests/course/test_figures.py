@@ -11,10 +11,11 @@ from course.figures.architecture import architecture
 from course.figures.attention_drawings import ATTENTION
 from course.figures.drawing import STYLE
 from course.figures.notebook_drawings import ALL
+from course.figures.variants_drawings import VARIANTS
 
 ROOT = Path(__file__).resolve().parents[2]
 SVG = "{http://www.w3.org/2000/svg}"
-DRAWN = {**ALL, **ATTENTION, "architecture": architecture}
+DRAWN = {**ALL, **ATTENTION, **VARIANTS, "architecture": architecture}
 DRAWINGS = pytest.mark.parametrize("name", DRAWN)
 
 

@@ -256,6 +256,8 @@ def training(make: Maker) -> Tensors:
 def modern(make: Maker) -> Tensors:
     import torch
 
+    from autograder.assignments.variants.standins import drivers
+
     code = make.modules.modern
     norm = make.filled(code.RMSNorm(12))
     x = 2 * make.random(2, 5, 12) + 1
@@ -266,11 +268,15 @@ def modern(make: Maker) -> Tensors:
     prompt, cache = attention(inputs[:, :6])
     step, after = attention(inputs[:, 6:], cache)
     tensors = dict(zip(("prompt_keys", "prompt_values", "step_keys", "step_values"), (*cache, *after), strict=True))
-    hidden = make.random(2, 4, cases.D_MODEL)
+    hidden, far = make.random(2, 4, cases.D_MODEL), torch.tensor([257, 299, 1001, 3333, 5001])
+    with patch.dict(sys.modules, {"modern": code}):
+        half_norm = drivers.rms_norm_in_float16(norm.weight.detach(), 300 * x, exact=True)
+        half_turned = drivers.rotate_in_bfloat16(turned, far, exact=True)
     return (
         named("norm_weights", norm.state_dict())
-        | named("norm", {"x": x, "output": norm(x), "small": norm(x / 1000)})
+        | named("norm", {"x": x, "output": norm(x), "small": norm(x / 1000), "half": half_norm})
         | named("rotate", {"x": turned, "positions": positions, "output": code.rotate(turned, positions)})
+        | named("rotate", {"far": far, "half": half_turned})
         | named("swiglu_weights", network.state_dict())
         | named("swiglu", {"x": hidden, "output": network(hidden)})
         | named("weights", attention.state_dict())

@@ -124,6 +124,9 @@ def still_widget(output: Any, notebook: Any) -> bool:
     data = output.get("data", {})
     if WIDGET not in data:
         return True
+    if "text/html" in data:  # what the widget itself shows without a kernel
+        del data[WIDGET]
+        return True
     states = notebook.metadata.get("widgets", {}).get("application/vnd.jupyter.widget-state+json", {}).get("state", {})
 
     def shown(model: str) -> str:

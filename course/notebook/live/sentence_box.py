@@ -33,6 +33,7 @@ def show_with_box(view: "LiveView", look_at: "Callable[[str], LiveView]") -> Non
     shown = display(_html(view), raw=True, display_id=True)  # type: ignore[no-untyped-call]
 
     def another(change: dict[str, str]) -> None:
+        said.value = "Computing ..."  # a long sentence takes seconds
         try:
             new = look_at(change["new"])
         except (UserError, NotImplementedError) as error:

@@ -54,14 +54,15 @@
       ([side, stations]) => [side, stations.map(([name, matrix]) => ({ name, ...unpack(matrix) }))]));
     const kinds = Object.keys(attention), layers = attention[kinds[0]].shape[0], heads = attention[kinds[0]].shape[1];
     const sides = Object.keys(streams).map(side => [side === "encoder" ? "source" : "target", side]);
-    const state = { step: steps, kind: kinds[kinds.length - 1], layer: layers - 1, head: "all", temperature: 1,
+    const state = { step: Math.ceil(steps / 2), shown: null, // in mid-sentence, where there is something to see
+      kind: kinds[kinds.length - 1], layer: layers - 1, head: "all", temperature: 1,
       side: sides[sides.length - 1][1], token: 0, embedded: "encoder" };
     const pieces = side => data.tokens[side].map(([piece]) => piece);
     const visible = side => side === "encoder" ? data.tokens.encoder.length : state.step;
 
     // Step by step
     const caption = make("p", { "aria-live": "polite" });
-    const stepper = slider("step", Math.min(1, steps), steps, 1, steps, value => { state.step = value; draw(); });
+    const stepper = slider("step", Math.min(1, steps), steps, 1, state.step, value => { state.step = value; draw(); });
     let timer = null;
     const play = make("button", { type: "button", onclick: () => {
       if (timer) return stop();
@@ -91,7 +92,8 @@
         grid.append(make("span", {}, name), canvas);
       }
       grid.append(make("span", {}, ""), make("span", {},
-        `colours from -${most.toFixed(2)} (brown) over 0 (white) to ${most.toFixed(2)} (violet)`));
+        `columns: ${rows[0].values.length} features; from -${most.toFixed(2)} (brown) over 0 (white) to ` +
+        `${most.toFixed(2)} (violet)`));
       return grid;
     }
     const rowOf = ({ shape, values }, row) => Array.from(values.slice(row * shape[1], (row + 1) * shape[1]));
@@ -179,7 +181,7 @@
         value => { state.kind = value; drawMaps(); }),
       menu("layer", numbers(layers), String(state.layer), value => { state.layer = Number(value); drawMaps(); }),
       menu("head", [["all", "all"], ...numbers(heads)], "all", value => { state.head = value; drawMaps(); }),
-      make("span", {}, "dark: 0, bright: 1, hatched: forbidden by the mask"));
+      make("span", {}, "rows: queries, columns: keys; dark: 0, bright: 1, hatched: forbidden by the mask"));
 
     // The residual stream of one token
     const stream = make("div"), streamMenus = make("div", { class: "tc-row" });
@@ -219,17 +221,30 @@
     }
 
     const sections = {
-      tokens: ["Tokens, embeddings, positions", [tokenMenus, tokens], drawTokens],
+      tokens: ["Tokens and positions", [tokenMenus, tokens], drawTokens],
       attention: ["Attention", [mapMenus, maps, cell], drawMaps],
-      stream: ["Residual stream of one token, from below to above", [streamMenus, stream], drawStream],
-      scores: ["Scores and probabilities of the next token",
+      stream: ["Residual stream", [streamMenus, stream], drawStream],
+      scores: ["Next token",
         [make("div", { class: "tc-row" }, temperature.element, degrees), scores], drawScores],
     };
-    const shown = data.sections.filter(name => name !== "scores" || steps).map(name => sections[name]);
-    function draw() { drawTop(); shown.forEach(([, , drawOne]) => drawOne()); }
+    const names = data.sections.filter(name => name !== "scores" || steps);
+    state.shown = names.includes("attention") ? "attention" : names[0];
+    const panels = Object.fromEntries(names.map(
+      name => [name, make("div", { "data-section": name }, ...sections[name][1])]));
+    const tabs = names.map(name => make("button", { type: "button", onclick: () => { state.shown = name; choose(); } },
+      sections[name][0]));
+    // One section at a time, so that the slider stays in sight of what it changes.
+    function choose() {
+      names.forEach((name, i) => {
+        panels[name].hidden = name !== state.shown;
+        tabs[i].setAttribute("aria-pressed", String(name === state.shown));
+      });
+    }
+    function draw() { drawTop(); names.forEach(name => sections[name][2]()); }
     draw();
-    root.querySelector(".tc-still").replaceWith(top, ...shown.flatMap(
-      ([title, parts]) => [...(shown.length > 1 ? [make("h4", {}, title)] : []), ...parts]));
+    choose();
+    root.querySelector(".tc-still").replaceWith(
+      top, ...(names.length > 1 ? [make("div", { class: "tc-row tc-tabs" }, ...tabs)] : []), ...Object.values(panels));
     root.dataset.live = "";
   }
 

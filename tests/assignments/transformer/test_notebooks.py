@@ -42,7 +42,7 @@ CLAIMS = {
         (
             "lookup-example",
             r"(?s)14\.80.*10\.31.*8\.19.*8\.00 degrees",
-            "lookup-reading",
+            "lookup-read",
             r"(?s)14\.80.*10\.31.*8\.19.*8\.00",
         ),
         ("cost-measured", r"n =  128, self-attention +: +2,097,152", "cost-reading", r"2\.1 million"),

@@ -1,8 +1,10 @@
 """The cells that students try their attention with: what is right passes in other words too, what is wrong is told."""
 
 import json
+import math
 from pathlib import Path
 
+import numpy
 import pytest
 
 from autograder.manifest import assignment
@@ -10,22 +12,6 @@ from autograder.manifest import assignment
 ROOT = Path(__file__).resolve().parents[3]
 SOLUTIONS = ROOT / "solutions" / "transformer"
 SOURCE = (SOLUTIONS / "mha.py").read_text(encoding="utf-8")
-MASKS = SOURCE[SOURCE.index("        if key_padding_mask is not None:\n") : SOURCE.index("        x = torch.softmax(")]
-TOGETHER = """
-        forbidden = torch.zeros(1, 1, 1, dtype=torch.long)  # as the docstring says, masks are integers or booleans
-        if key_padding_mask is not None:
-            forbidden = forbidden | key_padding_mask.unsqueeze(1)
-        if attention_mask is not None:
-            forbidden = forbidden | attention_mask
-        scores = scores.masked_fill(forbidden.unsqueeze(1) != 0, lowest)
-"""
-ADDED = """
-        if key_padding_mask is not None:
-            scores = scores + key_padding_mask[:, None, None, :] * -1e9
-        if attention_mask is not None:
-            scores = scores + attention_mask[:, None, :, :] * -1e9
-"""
-LINES = ("without", "with a padding", "with a causal", "with both", "with another attention mask")
 
 
 def try_out(notebook: str, ids: list[str], module: str, folder: Path, monkeypatch, capsys) -> str:
@@ -40,32 +26,29 @@ def try_out(notebook: str, ids: list[str], module: str, folder: Path, monkeypatc
     return str(capsys.readouterr().out)
 
 
-@pytest.fixture
-def attempt(tmp_path, monkeypatch, capsys):
-    ids = ["setup", "by-hand-check", "try-by-hand", "try-2"]
-
-    def attempt(masks: str = MASKS, last: str = "try-2") -> str:
-        changed = SOURCE.replace(MASKS, masks)
-        return try_out("1_mha.ipynb", ids[: ids.index(last) + 1], changed, tmp_path, monkeypatch, capsys)
-
-    return attempt
+def test_the_example_by_hand_goes_into_the_function(tmp_path, monkeypatch, capsys):
+    ids = ["setup", "first-head", "try-by-hand"]
+    printed = try_out("1_mha.ipynb", ids, SOURCE, tmp_path, monkeypatch, capsys)
+    assert printed == "by hand (7.55, 3.35), with your code [7.553 3.348 0.    0.   ]\n"
 
 
-@pytest.mark.parametrize("masks", [MASKS, TOGETHER])
-def test_right_attention_passes_however_it_joins_the_masks(attempt, masks):
-    for line, case in zip(attempt(masks).splitlines(), LINES, strict=True):
-        assert line.startswith(f"right {case}")
+WRITTEN = {
+    "as it comes": (None, "Write both lines"),
+    "right": (("keys @ query / math.sqrt(4)", "np.exp(scores) / np.exp(scores).sum()"), "Right: this is attention"),
+    "not divided": (("keys @ query", "np.exp(scores) / np.exp(scores).sum()"), "Not yet."),
+    "the wrong shape": (("keys * query", "np.exp(scores) / np.exp(scores).sum()"), "Not yet."),
+}
 
 
-def test_a_mask_that_is_added_is_told_with_its_place(attempt):
-    first, told = attempt(ADDED).splitlines()
-    assert first == "right without a mask"
-    assert told.startswith("Not right yet: with a padding mask: ")
-    assert "the first in sentence 1, query 0. Keys that are forbidden there, by any number but 0: [2, 3]." in told
-
-
-def test_the_example_by_hand_goes_into_the_function(attempt):
-    assert attempt(last="try-by-hand") == "by hand (7.55, 3.35), with your code [7.553 3.348 0.    0.   ]\n"
+@pytest.mark.parametrize("case", WRITTEN)
+def test_the_first_lines_get_a_verdict(case, tmp_path, monkeypatch, capsys):
+    written, said = WRITTEN[case]
+    cells = {cell["id"]: cell for cell in json.loads((SOLUTIONS / "1_mha.ipynb").read_text(encoding="utf-8"))["cells"]}
+    source = "".join(cells["first-head"]["source"])
+    for name, line in zip(("scores", "weights"), written or (), strict=False):
+        source = source.replace(f"{name} = ...", f"{name} = {line}")
+    exec(source, {"np": numpy, "math": math})
+    assert capsys.readouterr().out.startswith(said)
 
 
 @pytest.mark.parametrize("name", assignment("transformer").notebooks)

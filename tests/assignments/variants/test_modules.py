@@ -212,6 +212,19 @@ def test_rotation_keeps_lengths_and_depends_on_the_distance_only(modules):
         rotate(torch.randn(1, 7), torch.tensor([0]))
 
 
+@pytest.mark.parametrize(("half", "off"), [(torch.bfloat16, 0.03), (torch.float16, 0.005)])
+def test_angles_and_squares_are_not_rounded_to_half_precision(modules, half, off):
+    """In x's own type, angles beyond position 256 are wrong by whole radians, and the square of 300 is infinite."""
+    x, places = torch.randn(300, 16).to(half), torch.arange(300)
+    turned = modules.modern.rotate(x, places)
+    assert turned.dtype == half
+    close(turned.double(), modules.modern.rotate(x.double(), places), off)
+    norm = modules.modern.RMSNorm(4).to(half)
+    normalised = norm(torch.tensor([300.0, 1, 1, 1], dtype=half))
+    assert normalised.dtype == half
+    close(normalised.double(), torch.tensor([2.0, 0.00667, 0.00667, 0.00667]), off)
+
+
 def test_as_many_groups_as_heads_are_multi_head_attention(modules):
     attention = randomise(modules.modern.GroupedQueryAttention(24, 4, 2))
     full = modules.modern.GroupedQueryAttention(24, 4, 4)

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from course.errors import UserError
+from course.training.variants.old_and_new import PARTS, T, build_with
 from course.training.variants.practice import Digits, SmallTales, look_back_only, progress, small_task, smooth, update
 from course.variants.trained import build, load_standins
 from tests.assignments.variants.random_weights import randomise
@@ -87,3 +88,24 @@ def test_the_bar_counts_and_means(capsys):
     assert bar.mean(2) == 6.5
     assert "7/7" in capsys.readouterr().out
     assert smooth(bar.losses, 3) == ([3, 6], [2.0, 5.0])
+
+
+@pytest.mark.parametrize("new", [(), ("RMSNorm",), ("SwiGLU",), ("RoPE",), ("RoPE", "grouped queries"), PARTS])
+def test_old_and_new_parts_make_a_model_that_cannot_look_ahead(modules, new):
+    torch.manual_seed(1)
+    model = build_with(new, modules.modern, load_standins(), vocab_size=20)
+    tokens = torch.randint(20, (2, T + 1))
+    model.loss(tokens).backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
+    hidden = []
+    model.norm.register_forward_hook(lambda module, given, found: hidden.append(found))
+    other = tokens.clone()
+    other[:, 10:] = (other[:, 10:] + 1) % 20
+    model.loss(tokens), model.loss(other)
+    assert torch.allclose(hidden[0][:, :10], hidden[1][:, :10])
+    assert not torch.allclose(hidden[0][:, 10:], hidden[1][:, 10:])
+
+
+def test_grouped_queries_need_rotary_positions(modules):
+    with pytest.raises(ValueError, match="RoPE"):
+        build_with(("grouped queries",), modules.modern, load_standins(), vocab_size=20)

@@ -164,12 +164,16 @@ MODERN = [
     _modern(
         "norm-divided",
         "RMSNorm.forward",
-        "return x / torch.sqrt((x * x).mean(-1, keepdim=True) + self.eps) * self.weight",
+        """
+        wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+        return (wide / torch.sqrt((wide * wide).mean(-1, keepdim=True) + self.eps)).to(x.dtype) * self.weight
+        """,
     ),
     _modern(
         "norm-by-length",
         "RMSNorm.forward",
         """
+        x = x.to(torch.promote_types(x.dtype, torch.float32))  # the result of half precision is then in float32
         length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
         return self.weight * (x / (length**2 / x.size(-1) + self.eps) ** 0.5)
         """,
@@ -180,10 +184,11 @@ MODERN = [
         """
         if x.shape[-1] % 2 == 1:
             raise ValueError(f"d_head = {x.shape[-1]} is odd")
-        pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
+        wide = x if x.dtype in (torch.float32, torch.float64) else x.float()  # no complex numbers in bfloat16
+        pairs = torch.view_as_complex(wide.unflatten(-1, (-1, 2)).contiguous())
         frequency = 10000.0 ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])
         angles = torch.outer(positions.to(frequency.dtype), frequency)
-        return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+        return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2).type_as(x)
         """,
     ),
     _modern(

@@ -6,26 +6,37 @@ from typing import Any
 import numpy as np
 
 from autograder.assignments.variants.hidden.models import VariantsTestCase
+from autograder.assignments.variants.visible.test_modern import BFLOAT16_LIMIT, FLOAT16_LIMIT
 from autograder.grading.hidden_case import Twins
 
 
 class TestModern(VariantsTestCase):
     def test_rms_norm(self):
-        """Other sizes and eps, values far from 0, one feature, and the gradients."""
+        """Other sizes and eps, values far from 0, one feature, the gradients, and float16."""
         size, eps = self.pick(3, 8, 20), 10.0 ** -self.pick(2, 3)
-        norm = self.twins(lambda modules: modules.modern.RMSNorm(size, eps))
-        for shape in ((4, size), (2, 3, size), (2, 2, 3, size)):
-            x = 0.2 * self.random(*shape) + 0.1
-            self.gives(norm, "the output", " ".join("abc"[: len(shape) - 1]) + " size", x)
-        x = self.transposed(2, 3, size)
-        self.keeps_arguments(norm.student, {"x": x})
-        self.same_gradients(norm, {"x": x}, self.random(*x.shape), "B T size")
-        single = self.twins(lambda modules: modules.modern.RMSNorm(1))
-        x = self.random(3, 2, 1)
-        self.same(lambda model: model(x), single, "the output for one feature", "B T size")
+        with self.part("values"):
+            norm = self.twins(lambda modules: modules.modern.RMSNorm(size, eps))
+            for shape in ((4, size), (2, 3, size), (2, 2, 3, size)):
+                x = 0.2 * self.random(*shape) + 0.1
+                self.gives(norm, "the output", " ".join("abc"[: len(shape) - 1]) + " size", x)
+            x = self.transposed(2, 3, size)
+            self.keeps_arguments(norm.student, {"x": x})
+            self.same_gradients(norm, {"x": x}, self.random(*x.shape), "B T size")
+            single = self.twins(lambda modules: modules.modern.RMSNorm(1))
+            x = self.random(3, 2, 1)
+            self.same(lambda model: model(x), single, "the output for one feature", "B T size")
+        with self.part("half_precision"):
+            weight, x = 1 + 0.2 * self.random(size), 300 + 30 * self.random(2, 3, size)
+            self.same_in_half("rms_norm_in_float16", "the output in float16", "B T size", FLOAT16_LIMIT, weight, x)
+
+    def same_in_half(self, driver: str, name: str, axes: str, limit: float, *arguments: np.ndarray) -> None:
+        """Fail unless a driver gives in half precision nearly what the reference gives without it."""
+        right = self.right(lambda modules: getattr(modules.drivers, driver)(*arguments, exact=True), self.reference)
+        actual = getattr(self.student.drivers, driver)(*arguments)
+        self.assert_tensor(actual, right, name, axes, limit=limit)
 
     def test_rotate(self):
-        """Other sizes and positions; products that depend on the distance only; odd numbers of features."""
+        """Other sizes and positions; products that depend on the distance only; bfloat16; odd numbers of features."""
         with self.part("angles"):
             for shape in ((5, 6), (3, 5, 2), (2, 3, 5, 10), (5, 5, 5, 4)):
                 x, positions = self.random(*shape), self.rng.permutation(60)[:5]
@@ -37,6 +48,10 @@ class TestModern(VariantsTestCase):
             products = [self.product(q, k, positions + shift, positions + shift + 4) for shift in (0, 17)]
             if abs(products[0] - products[1]) > 1e-6:
                 self.wrong("the product of a query and a key changes when both move by 17 positions")
+        with self.part("half_precision"):
+            x, positions = self.random(3, 4, 5, 8), 1001 + 2 * self.rng.permutation(2000)[:5]
+            name = "the rotated x in bfloat16"
+            self.same_in_half("rotate_in_bfloat16", name, "B H T d_head", BFLOAT16_LIMIT, x, positions)
         with self.part("odd"):
             for features in (5, 9):
                 x = self.random(2, 3, features)

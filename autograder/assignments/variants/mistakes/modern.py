@@ -4,10 +4,13 @@ from autograder.assignments.variants.mistakes import grouped_queries
 from autograder.diagnosis.mistakes import Mistake
 
 # Lines of the reference.
-NORM = "return self.weight * x * torch.rsqrt(x.pow(2).mean(dim=-1, keepdim=True) + self.eps)"
+WIDE = "wide = x.to(torch.promote_types(x.dtype, torch.float32))"
+ROOT = "root = torch.rsqrt(wide.pow(2).mean(dim=-1, keepdim=True) + self.eps)"
+NORM = "return self.weight * (wide * root).to(x.dtype)"
 ODD = "if d_head % 2:"
-EXPONENTS = "exponents = torch.arange(0, d_head, 2, device=x.device, dtype=x.dtype) / d_head"
-ANGLES = "angles = positions[:, None].to(x.dtype) * 10000.0**-exponents"
+WIDE_ANGLES = "wide = torch.promote_types(x.dtype, torch.float32)"
+EXPONENTS = "exponents = torch.arange(0, d_head, 2, device=x.device, dtype=wide) / d_head"
+ANGLES = "angles = positions[:, None].to(wide) * 10000.0**-exponents"
 PAIRS = "even, odd = x[..., 0::2], x[..., 1::2]  # (..., T, d_head / 2)"
 TURNED = "turned = torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1)"
 FLAT = "return turned.flatten(-2)"
@@ -20,24 +23,24 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "modern.norm-with-mean",
         "modern",
-        NORM,
-        "x = x - x.mean(dim=-1, keepdim=True)\n        " + NORM,
+        WIDE,
+        "x = x - x.mean(dim=-1, keepdim=True)\n        " + WIDE,
         "Your norm subtracts the mean, like a layer norm.",
         "This norm deliberately does not subtract the mean. " + FORMULA,
     ),
     Mistake(
         "modern.norm-eps-outside",
         "modern",
-        NORM,
-        "return self.weight * x / (x.pow(2).mean(dim=-1, keepdim=True).sqrt() + self.eps)",
+        ROOT,
+        "root = 1 / (wide.pow(2).mean(dim=-1, keepdim=True).sqrt() + self.eps)",
         "Your norm adds eps outside the square root instead of inside.",
         FORMULA,
     ),
     Mistake(
         "modern.norm-eps-missing",
         "modern",
-        NORM,
-        "return self.weight * x * torch.rsqrt(x.pow(2).mean(dim=-1, keepdim=True))",
+        ROOT,
+        "root = torch.rsqrt(wide.pow(2).mean(dim=-1, keepdim=True))",
         "Your norm has no eps.",
         FORMULA,
     ),
@@ -52,26 +55,34 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "modern.norm-sum-of-squares",
         "modern",
-        NORM,
-        NORM.replace(".mean(", ".sum("),
+        ROOT,
+        ROOT.replace(".mean(", ".sum("),
         "Your norm divides by the length of the vector instead of its root mean square.",
         FORMULA,
     ),
     Mistake(
         "modern.norm-root-missing",
         "modern",
-        NORM,
-        "return self.weight * x / (x.pow(2).mean(dim=-1, keepdim=True) + self.eps)",
+        ROOT,
+        "root = 1 / (wide.pow(2).mean(dim=-1, keepdim=True) + self.eps)",
         "Your norm divides by the mean square instead of its square root.",
         FORMULA,
     ),
     Mistake(
         "modern.norm-over-positions",
         "modern",
-        NORM,
-        NORM.replace("dim=-1", "dim=-2"),
+        ROOT,
+        ROOT.replace("dim=-1", "dim=-2"),
         "Your norm takes the mean over the positions.",
         "Every position is normalised separately.",
+    ),
+    Mistake(
+        "modern.norm-in-half-precision",
+        "modern",
+        WIDE,
+        "wide = x",
+        "Your norm computes the mean of the squares in half precision.",
+        "300 squared is too large for float16. Convert x to float32 before you square it.",
     ),
     Mistake(
         "modern.rotate-halves",
@@ -118,7 +129,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern.rotate-exponent-halved",
         "modern",
         EXPONENTS,
-        "exponents = torch.arange(d_head // 2, device=x.device, dtype=x.dtype) / d_head",
+        "exponents = torch.arange(d_head // 2, device=x.device, dtype=wide) / d_head",
         "Your angles decrease too slowly from pair to pair.",
         "The exponent goes from 0 to nearly -1. " + TURNING,
     ),
@@ -126,7 +137,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern.rotate-one-angle",
         "modern",
         ANGLES,
-        "angles = positions[:, None].to(x.dtype) * torch.ones_like(exponents)",
+        "angles = positions[:, None].to(wide) * torch.ones_like(exponents)",
         "You rotate all pairs by the same angle.",
         TURNING,
     ),
@@ -134,7 +145,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern.rotate-positions-ignored",
         "modern",
         ANGLES,
-        "angles = torch.arange(x.size(-2), device=x.device)[:, None].to(x.dtype) * 10000.0**-exponents",
+        "angles = torch.arange(x.size(-2), device=x.device)[:, None].to(wide) * 10000.0**-exponents",
         "You count the positions from 0 instead of using those that are passed in.",
         "With a cache, a single new token may be at position 500.",
     ),
@@ -145,6 +156,14 @@ MISTAKES: tuple[Mistake, ...] = (
         ANGLES.replace("positions[:, None]", "(positions[:, None] + 1)"),
         "You rotate every point by one position too many.",
         "At position 0 nothing is rotated.",
+    ),
+    Mistake(
+        "modern.rotate-in-half-precision",
+        "modern",
+        WIDE_ANGLES,
+        "wide = x.dtype",
+        "You compute the angles in half precision.",
+        "bfloat16 has 8 significant bits: position 299 becomes 300. Compute the angles in float32.",
     ),
     Mistake(
         "modern.rotate-odd-accepted",

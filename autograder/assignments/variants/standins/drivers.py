@@ -204,3 +204,28 @@ class Images(nn.Module):
 def parameter_shapes(model: nn.Module) -> list[Any]:
     """Names and shapes of all parameters; one that is shared comes once."""
     return [[name, list(parameter.shape)] for name, parameter in model.named_parameters()]
+
+
+def rms_norm_in_float16(weight: torch.Tensor, x: torch.Tensor, exact: bool = False) -> torch.Tensor:
+    """`modern.RMSNorm` with this weight, in float16: its output for x, as numbers of the type of x.
+
+    Args:
+        exact: compute in the type of x instead, from the numbers that float16 has for weight and x.
+    """
+    from modern import RMSNorm
+
+    norm, half = RMSNorm(x.size(-1)), x.half()
+    norm.load_state_dict({"weight": weight})
+    return norm.half().to(x.dtype)(half.to(x.dtype)) if exact else norm.half()(half).to(x.dtype)
+
+
+def rotate_in_bfloat16(x: torch.Tensor, positions: torch.Tensor, exact: bool = False) -> torch.Tensor:
+    """`modern.rotate` of x in bfloat16, as numbers of the type of x.
+
+    Args:
+        exact: compute in the type of x instead, from the numbers that bfloat16 has for x.
+    """
+    from modern import rotate
+
+    half = x.bfloat16()
+    return rotate(half.to(x.dtype), positions) if exact else rotate(half, positions).to(x.dtype)

@@ -6,24 +6,36 @@ import numpy as np
 
 from autograder.assignments.variants.visible.checks import CheckingTestCase
 
+# Correct code is up to 0.002 off in float16, and code that squares in float16 by 1 and more. In bfloat16 correct code
+# is up to 0.02 off, and code that rounds the angles by 2.7 and more.
+FLOAT16_LIMIT, BFLOAT16_LIMIT = 0.05, 0.25
+
 
 class TestModern(CheckingTestCase):
     def test_rms_norm(self):
-        """Root mean square normalisation of large and small vectors."""
+        """Root mean square normalisation of large and small vectors, and of numbers around 300 in float16."""
         norm, stored = self.student.modern.RMSNorm(12), self.stored("norm")
         norm.load_state(self.stored("norm_weights"))
-        self.assert_tensor(norm(stored["x"]), stored["output"], "the output", "B T size")
-        self.assert_tensor(norm(stored["x"] / 1000), stored["small"], "the output for small vectors", "B T size")
+        with self.part("values"):
+            self.assert_tensor(norm(stored["x"]), stored["output"], "the output", "B T size")
+            self.assert_tensor(norm(stored["x"] / 1000), stored["small"], "the output for small vectors", "B T size")
+        with self.part("half_precision"):
+            half = self.student.drivers.rms_norm_in_float16(self.stored("norm_weights")["weight"], 300 * stored["x"])
+            self.assert_tensor(half, stored["half"], "the output in float16", "B T size", limit=FLOAT16_LIMIT)
         self.warn_of_side_effects(norm, {"x": stored["x"]}, weights=self.stored("norm_weights"))
 
     def test_rotate(self):
-        """Rotate vectors by the angles of five positions; an odd number of features is refused."""
+        """Rotate vectors by the angles of five positions, and in bfloat16; an odd number of features is refused."""
         stored = self.stored("rotate")
         x, positions = stored["x"], stored["positions"]
         with self.part("angles"):
             self.assert_tensor(
                 self.student.modern.rotate(x, positions), stored["output"], "the rotated x", "B H T d_head"
             )
+        with self.part("half_precision"):
+            half = self.student.drivers.rotate_in_bfloat16(x, stored["far"])
+            name = "the rotated x in bfloat16"
+            self.assert_tensor(half, stored["half"], name, "B H T d_head", limit=BFLOAT16_LIMIT)
         with self.part("odd"):
             self.refuses(lambda: self.student.modern.rotate(x[..., :7], positions), 7)
         self.warn_of_changes(self.student.modern.rotate, {"x": x, "positions": positions})
