@@ -1,11 +1,14 @@
 """Output for the notebooks: tables, and figures with alternative text."""
 
+import base64
 import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from course.figures.drawing import Drawing
 
 
 class Link(str):
@@ -34,6 +37,20 @@ class Table:
         widths = [max(len(line[column]) for line in lines) for column in range(len(self.header))]
         texts = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
         return "\n".join([self.caption, *texts] if self.caption else texts)
+
+
+class Overview(Table):
+    """A table below a drawing, which notebooks show as an image."""
+
+    def __init__(self, drawing: "Drawing", header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        super().__init__(header, rows)
+        self.drawing = drawing
+
+    def _repr_html_(self) -> str:
+        data = base64.b64encode(self.drawing.svg().encode()).decode("ascii")
+        alt = html.escape(f"{self.drawing.title}. {self.drawing.description}")
+        picture = f'<img alt="{alt}" style="max-width:100%;height:auto" src="data:image/svg+xml;base64,{data}">'
+        return picture + super()._repr_html_()
 
 
 def _words(cell: Any) -> str:
