@@ -58,15 +58,15 @@ def _transformer(words: str, done: Collection[str]) -> Drawing:
         d.box(20, y - 22, 90, 44, name, "token")
         d.arrow((110, y), (140, y))
         d.box(140, y - 28, 100, 56, "positions\n(stage 2)", _kind("pe", done))
-        d.box(270, y - 62, 80 + 150 * len(parts), 124, "", _kind(layer, done))
+        d.box(270, y - 62, 62 + 158 * len(parts), 124, "", _kind(layer, done))
         d.text(282, y - 46, title, "small", "start")
         d.arrow((240, y), (300, y))
         for number, (text, stage) in enumerate(parts):
-            x = 300 + 150 * number
-            d.box(x, y - 28, 120, 56, text, _kind(stage, done) if stage else "network")
+            x = 300 + 158 * number
+            d.box(x, y - 28, 132, 56, text, _kind(stage, done) if stage else "network")
             if number + 1 < len(parts):
-                d.arrow((x + 120, y), (x + 150, y))
-        return 300 + 150 * len(parts) - 30
+                d.arrow((x + 132, y), (x + 158, y))
+        return 300 + 158 * len(parts) - 26
 
     attention = "attention\n(stage 1)"
     end = line(115, "German", [(f"self-{attention}", "mha"), ("feed-\nforward", "")], "encoder", "encoder (stage 3)")
@@ -78,7 +78,7 @@ def _transformer(words: str, done: Collection[str]) -> Drawing:
         "decoder",
         "decoder (stage 4)",
     )
-    d.arrow((end, 115), (690, 115), (690, 195), (510, 195), (510, low - 28))
+    d.arrow((end, 115), (690, 115), (690, 195), (524, 195), (524, low - 28))
     d.arrow((last, low), (840, low))
     d.box(840, low - 28, 150, 56, "next token", "token")
     d.arrow((915, low + 28), (915, 370), (65, 370), (65, low + 22))

@@ -56,7 +56,17 @@ class Overview(Table):
 def _words(cell: Any) -> str:
     if isinstance(cell, Link):
         return cell
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+    return _number(cell) if isinstance(cell, float) else str(cell)
+
+
+def _number(value: float) -> str:
+    """A number with four digits, never with an exponent."""
+    size = abs(value)
+    if 0 < size < 1e-6:
+        return "< 0.000001" if value > 0 else "> -0.000001"
+    if 0 < size < 1e-3:
+        return f"{value:.6f}".rstrip("0")
+    return f"{value:,.0f}" if 1e4 <= size < float("inf") else f"{value:.4g}"
 
 
 def _html(cell: str) -> str:
