@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from course.notebook.plots import Curves, show_clocks, show_curves, show_words
     from course.notebook.prediction import predict
     from course.notebook.quiz import ask
+    from course.notebook.try_model import try_model
     from course.read_attention import attention_maps, attention_weights
     from course.text import edit_distance, pad
 
@@ -43,6 +44,7 @@ HOMES = {
     "show_words": "course.notebook.plots",
     "predict": "course.notebook.prediction",
     "ask": "course.notebook.quiz",
+    "try_model": "course.notebook.try_model",
     "edit_distance": "course.text",
     "pad": "course.text",
 }
@@ -71,6 +73,7 @@ __all__ = [
     "show_heatmaps",
     "show_words",
     "trained",
+    "try_model",
     "working_on",
 ]
 

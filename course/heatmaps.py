@@ -68,6 +68,8 @@ def show_heatmaps(
     hatched = np.broadcast_to(np.asarray(0 if masks is None else masks) != 0, panels.shape)
     low, high = limits or _range(panels)
     size = figsize or natural_size(panels.shape)
+    if figsize is None and xticks is not None:
+        size = size[0], size[1] + KEY_LABELS * (rows - 1)
     figure = AltFigure(figsize=size, facecolor="white", layout="constrained")
     figure.alt = alt or describe(panels, xlabel, ylabel, titles, xticks, yticks, row_titles, label)
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
@@ -90,10 +92,14 @@ def show_heatmaps(
             axis.set_major_locator(MaxNLocator(integer=True))
         if xticks is not None:
             axes.set_xticks(range(keys), xticks, rotation=90, fontsize=8)
+            axes.tick_params(labelbottom=True)  # below each row: nobody looks past other rows for a word
         if yticks is not None:
             axes.set_yticks(range(queries), yticks, fontsize=8)
     figure.colorbar(image, ax=grid, shrink=min(1.0, 3.0 / size[1]), label=label)
     return figure
+
+
+KEY_LABELS = 0.6  # inches for the words below a row
 
 
 def natural_size(shape: tuple[int, ...]) -> tuple[float, float]:

@@ -69,6 +69,7 @@ def read(path: Path) -> Assignment:
         end_to_end=table.take("end_to_end", str, ""),
         stages=tuple(stages),
         more_notebooks=table.names("more_notebooks", []),
+        goal=table.take("goal", str, ""),
     )
     if assignment.end_to_end and not any(assignment.end_to_end in stage.points for stage in stages):
         table.wrong("end_to_end", f"names {assignment.end_to_end}, which no stage gives points for")

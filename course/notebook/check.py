@@ -124,7 +124,8 @@ def overview(folder: str | Path = ".", assignment: str | None = None) -> "Table"
         UserError: if the folder contains none of the modules.
     """
     from autograder.reports.short_verdict import points
-    from course.notebook.display import Link, Table
+    from course.figures.progress import stage_picture
+    from course.notebook.display import Link, Overview
 
     with contextlib.redirect_stderr(io.StringIO()):
         desk = _desk(assignment, Path(folder))
@@ -141,7 +142,10 @@ def overview(folder: str | Path = ".", assignment: str | None = None) -> "Table"
         sum(standing.stage.max_points for standing in standings),
     )
     rows.append(["all", "", "", f"{points(reached)} of {points(most)}"])
-    return Table(["stage", "notebook", "you write in", "points"], rows)
+    titles = {standing.stage.name: standing.stage.title for standing in standings}
+    done = {standing.stage.name for standing in standings if standing.state == "full"}
+    picture = stage_picture(desk.assignment.name, titles, done)
+    return Overview(picture, ["stage", "notebook", "you write in", "points"], rows)
 
 
 def show_errors(stage: str | None = None) -> "AltFigure | None":

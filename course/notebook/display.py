@@ -1,11 +1,14 @@
 """Output for the notebooks: tables, and figures with alternative text."""
 
+import base64
 import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from course.figures.drawing import Drawing
 
 
 class Link(str):
@@ -36,10 +39,34 @@ class Table:
         return "\n".join([self.caption, *texts] if self.caption else texts)
 
 
+class Overview(Table):
+    """A table below a drawing, which notebooks show as an image."""
+
+    def __init__(self, drawing: "Drawing", header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        super().__init__(header, rows)
+        self.drawing = drawing
+
+    def _repr_html_(self) -> str:
+        data = base64.b64encode(self.drawing.svg().encode()).decode("ascii")
+        alt = html.escape(f"{self.drawing.title}. {self.drawing.description}")
+        picture = f'<img alt="{alt}" style="max-width:100%;height:auto" src="data:image/svg+xml;base64,{data}">'
+        return picture + super()._repr_html_()
+
+
 def _words(cell: Any) -> str:
     if isinstance(cell, Link):
         return cell
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+    return _number(cell) if isinstance(cell, float) else str(cell)
+
+
+def _number(value: float) -> str:
+    """A number with four digits, never with an exponent."""
+    size = abs(value)
+    if 0 < size < 1e-6:
+        return "< 0.000001" if value > 0 else "> -0.000001"
+    if 0 < size < 1e-3:
+        return f"{value:.6f}".rstrip("0")
+    return f"{value:,.0f}" if 1e4 <= size < float("inf") else f"{value:.4g}"
 
 
 def _html(cell: str) -> str:

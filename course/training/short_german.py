@@ -13,7 +13,7 @@ from course.config import BOS, EOS, PAD, UNK
 
 SPECIAL = {UNK: "<unk>", PAD: "<pad>", BOS: "<s>", EOS: "</s>"}
 # German, gender, English: people and animals, which can be subjects, then things
-BEINGS = """mann m man|hund m dog|vogel m bird|lehrer m teacher|nachbar m neighbor|frau f woman|katze f cat
+BEINGS = """mann m man|hund m dog|vogel m bird|lehrer m teacher|onkel m uncle|frau f woman|katze f cat
 maus f mouse|tante f aunt|kuh f cow|kind n child|mädchen n girl|pferd n horse|huhn n chicken"""
 THINGS = """apfel m apple|brief m letter|ball m ball|schlüssel m key|blume f flower|lampe f lamp|tasche f bag
 suppe f soup|buch n book|brot n bread|bild n picture|fahrrad n bicycle"""

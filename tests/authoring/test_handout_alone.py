@@ -57,7 +57,7 @@ CHECK = """
 from pathlib import Path
 from course.notebook import check as checks
 checks.in_notebook = lambda: True
-print("check gave", checks.check("pe", "notebooks/transformer"))
+print("check gave", checks.check("pe", folder="notebooks/transformer"))
 ours = [module for name, module in sys.modules.items() if name.partition(".")[0] in ("autograder", "course")]
 print(len(ours), "modules, outside:", [str(module) for module in ours if str(Path.cwd()) not in str(module)])
 """

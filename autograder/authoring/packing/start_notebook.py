@@ -23,7 +23,7 @@ At the end, `python grade.py --zip{which}` packs the files that you hand in. The
 
 ## Your progress
 
-Run the next cell. It grades your saved code in all stages, which takes a moment."""
+Run the next cell. It grades your saved code in all stages, which takes a moment, and lights up what is finished."""
 
 
 def start_notebook(chosen: Assignment, notebooks: Mapping[str, bytes]) -> bytes:
@@ -45,8 +45,12 @@ def start_notebook(chosen: Assignment, notebooks: Mapping[str, bytes]) -> bytes:
     # Without a name, the commands use the first assignment, in the course's folder.
     which = "" if chosen.name == first_assignment().name else f" --assignment {chosen.name}"
     how = HOW.replace("{stage}", chosen.stages[0].name).replace("{which}", which)
+    goal = f"\n\n## The goal\n\n{chosen.goal}" if chosen.goal else ""
+    demo = [f'from course import try_model\n\ntry_model("{model}")' for model in chosen.checkpoints[:1]]
     cells = [
-        _cell("start", "markdown", f"# {chosen.title}: start here\n\n" + "\n".join(table)),
+        _cell("start", "markdown", f"# {chosen.title}: start here{goal}"),
+        *(_cell("try", "code", code) for code in demo),
+        _cell("way", "markdown", "## The way\n\n" + "\n".join(table)),
         _cell("how", "markdown", how),
         _cell("far", "code", "from course import overview\n\noverview()"),
     ]

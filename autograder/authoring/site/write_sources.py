@@ -135,12 +135,14 @@ def assignment_page(one: Assignment) -> str:
     """Return the page of an assignment: tasks, times and notebooks."""
     folder = one.released
     start = json.loads((folder / NAME).read_text(encoding="utf-8"))
-    table = "".join(start["cells"][0]["source"]).partition("\n")[2].strip()
+    texts = {cell["id"]: "".join(cell["source"]) for cell in start["cells"]}
+    goal, table = (texts[name].partition("\n\n")[2] for name in ("start", "way"))
     notebooks = "\n".join(name.removesuffix(".ipynb") for name in one.notebooks)
     return (
         f"# {one.title}\n\n"
         f'The handout: <a href="../../handouts/{one.name}-student.zip" download>{one.name}-student.zip</a>. '
-        f"The [student guide](../../docs/student-guide.md) says what to do with it.\n\n{table}\n\n"
+        f"The [student guide](../../docs/student-guide.md) says what to do with it.\n\n"
+        f"{goal}\n\n## The way\n\n{table}\n\n"
         f"What the classes and functions take and return: [reference](../../reference/{one.name}.md).\n\n"
         f"```{{toctree}}\n:hidden:\n{notebooks}\n```\n"
     )

@@ -174,6 +174,8 @@ def test_the_students_modules_learn(handout, tmp_path, monkeypatch):
     assert exact["no Adam"] < 10
     for name in ("no masked loss", "no warm-up", "no smoothing", "no clipping"):
         assert exact[name] > 85, name
+    (exact_sentences,) = re.findall(r"(\d+) of 200 new sentences are exactly right", printed)
+    assert int(exact_sentences) >= 180
     before, after = re.findall(
         r">yours, .*?</td><td[^>]*>([\d.]+)<", "".join(outputs(by_id["translation-run"], "text/html"))
     )

@@ -77,7 +77,24 @@ def test_check_says_that_it_grades_and_the_verdict_takes_the_place(tmp_path, mon
     monkeypatch.setattr(check, "in_notebook", lambda: True)
     monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
     (tmp_path / "pe.py").write_bytes((ROOT / "solutions" / "transformer" / "pe.py").read_bytes())
-    points = check.check("pe", tmp_path, "transformer")
+    points = check.check("pe", folder=tmp_path, assignment="transformer")
     assert shown[0] == "Grading stage 2 ..."
     assert all(f"Stage 2: {points:g} of {points:g} points" in page for page in shown[1:])
     assert len(shown) in (2, 3)  # once more when the standing of the other stages is known
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [
+        (0.0, "0"),
+        (1.2e-7, "< 0.000001"),
+        (-1.2e-7, "> -0.000001"),
+        (0.00025, "0.00025"),
+        (1.23456, "1.235"),
+        (123456.7, "123,457"),
+        (float("nan"), "nan"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_tables_have_no_exponents(number, shown):
+    assert Table(["x"], [[number]]).rows == [[shown]]
