@@ -4,8 +4,9 @@ import html
 from collections.abc import Callable
 from typing import Any
 
-from course.config import CHECKPOINTS, EOS, TARGET_TOKENIZER
+from course.config import EOS, TARGET_TOKENIZER
 from course.errors import UserError
+from course.location import checkpoints
 
 LONGEST = 40  # tokens of an answer
 
@@ -60,7 +61,7 @@ def try_model(checkpoint: str = "de-en") -> SentenceBox:
     Raises:
         UserError: if the model is missing or damaged.
     """
-    if (CHECKPOINTS / checkpoint / TARGET_TOKENIZER).is_file():
+    if (checkpoints() / checkpoint / TARGET_TOKENIZER).is_file():
         return _translator(checkpoint)
     return _writer(checkpoint)
 
@@ -69,7 +70,7 @@ def _translator(checkpoint: str) -> SentenceBox:
     from course.kinds import kind_of_checkpoint
     from course.notebook.load import trained
 
-    loaded, kind = trained(checkpoint=checkpoint), kind_of_checkpoint(CHECKPOINTS / checkpoint)
+    loaded, kind = trained(checkpoint=checkpoint), kind_of_checkpoint(checkpoints() / checkpoint)
 
     def translate(sentence: str) -> str:
         tokens = loaded.source.encode(sentence)
