@@ -1,0 +1,1 @@
+"""What the notebooks of the assignment `llm` use beside the student's modules."""
