@@ -47,7 +47,7 @@ def save_weights(model: torch.nn.Module, path: Path) -> None:
 
 def checksums(folder: Path) -> dict[str, str]:
     """SHA-256 of the existing files of a checkpoint."""
-    names = (WEIGHTS, CONFIG, "merges.json", *sorted(path.name for path in folder.glob("tokenizer*.model")))
+    names = (WEIGHTS, CONFIG, *sorted(path.name for path in folder.glob("tokenizer*.model")))
     return {
         name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names if (folder / name).is_file()
     }

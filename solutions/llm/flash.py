@@ -1,4 +1,4 @@
-"""Stage 2: attention in tiles (FlashAttention; Dao and others, 2022) with the online softmax (Milakov, Gimelshein, 2018).
+"""Stage 2: attention in tiles (FlashAttention; Dao and others, 2022), with a softmax in one pass.
 
 In shapes, T_q and T_k = number of queries and keys, D and D_v = features of keys and values, Q and K = queries and keys
 of one tile. "..." are any axes before these, such as batch and heads.
@@ -85,7 +85,7 @@ def tiled_attention(
         total, acc = torch.zeros_like(m), rows.new_zeros(*rows.shape[:-1], v.size(-1))
         for j in range(0, T_k, block_k):
             columns = torch.arange(j, min(j + block_k, T_k), device=q.device)  # (K,)
-            if causal and j > last or window is not None and int(columns[-1]) <= first - window:
+            if (causal and j > last) or (window is not None and int(columns[-1]) <= first - window):
                 continue
             scores = rows @ k[..., j : j + block_k, :].transpose(-2, -1)  # (..., Q, K)
             if causal:

@@ -35,6 +35,16 @@ def whole(values: Any, *shape: int) -> Any:
     return torch.tensor(values, dtype=torch.int64).reshape(shape or (-1,))
 
 
+def fill(make: Maker, model: Any) -> Any:
+    """Give a model random weights, norms that differ in every feature, and float64."""
+    state = model.double().state_dict()
+    for name, tensor in state.items():
+        values = make.random(*tensor.shape)
+        state[name] = 1 + 0.3 * values if "norm" in name else values / tensor.shape[-1] ** 0.5
+    model.load_state_dict(state)
+    return model.eval()
+
+
 def named(prefix: str, tensors: Tensors) -> Tensors:
     return {f"{prefix}/{name}": tensor for name, tensor in tensors.items()}
 
@@ -112,9 +122,48 @@ def flash(make: Maker) -> Tensors:
     return tensors
 
 
+def lm(make: Maker) -> Tensors:
+    from autograder.assignments.llm.visible.test_lm import MASKS, MODEL, PAST, SIZES
+
+    code, tensors = make.modules.lm, Tensors()
+    for part, given in MASKS.items():
+        tensors |= {f"hidden/{part}.{number}": code.hidden_keys(*each) for number, each in enumerate(given)}
+    attention = fill(make, code.Attention(**SIZES))
+    weights = attention.state_dict()
+    plain = code.Attention(**SIZES, qk_norm=False).double()
+    plain.load_state_dict(weights)
+    x = make.random(2, 4, 24)
+    tensors |= named("weights", weights) | {"project/x": x}
+    for case, model, past in (("first", attention, 0), ("plain", plain, 0), ("later", attention, PAST)):
+        projected = dict(zip("qkv", model.project(x, past), strict=True))
+        tensors |= {f"project/{case}_{kind}": tensor for kind, tensor in projected.items()}
+
+    x, keys, values = make.random(2, 6, 24), make.random(2, 2, PAST, 6), make.random(2, 2, PAST, 6)
+    tensors |= named("attention", {"x": x, "keys": keys, "values": values})
+
+    def attended(case: str, window: int | None, x: Any, past: int = 0, cache: Any = None) -> Tensors:
+        model = code.Attention(**SIZES, window=window).double()
+        model.load_state_dict(weights)
+        y, (k, v) = model(x, past, cache)
+        return named(f"{case}.{window}", {"y": y, "keys": k, "values": v})
+
+    for window in (None, 3):
+        tensors |= attended("first", window, x)
+    for window, kept in ((None, PAST), (3, 2), (4, 3)):
+        tensors |= attended("next", window, x[:, :2], PAST, (keys[:, :, -kept:], values[:, :, -kept:]))
+
+    model = fill(make, code.LanguageModel(**MODEL))
+    tokens = whole(make.rng.integers(MODEL["vocab_size"], size=16).tolist(), 2, 8)
+    first, caches = model(tokens[:, :5])
+    after, _ = model(tokens[:, 5:], 5, caches)
+    tensors |= named("model_weights", model.state_dict())
+    tensors |= named("model", {"tokens": tokens, "first": first, "next": after, "loss": model.loss(tokens)})
+    return tensors | {f"model/cache.{n}.{kind}": cache[kind] for n, cache in enumerate(caches) for kind in (0, 1)}
+
+
 def stored_tensors() -> Iterator[tuple[str, Tensors]]:
     """Yield the stored tensors of each stage, by the stage's name."""
     chosen = assignment("llm")
     make = Maker(load_modules(chosen.solution, chosen.modules))
-    for stage in (bpe, flash):
+    for stage in (bpe, flash, lm):
         yield stage.__name__, stage(make)

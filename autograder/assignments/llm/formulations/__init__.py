@@ -2,5 +2,6 @@
 
 from autograder.assignments.llm.formulations.bpe import BPE
 from autograder.assignments.llm.formulations.flash import FLASH
+from autograder.assignments.llm.formulations.lm import LM
 
-FORMULATIONS = (*BPE, *FLASH)
+FORMULATIONS = (*BPE, *FLASH, *LM)

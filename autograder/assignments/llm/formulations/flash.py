@@ -16,7 +16,8 @@ FLASH = [
         safe = torch.where(torch.isinf(best), torch.zeros_like(best), best)
         p = (scores - safe).exp()
         factor = (m.unsqueeze(-1) - safe).exp()
-        return best.squeeze(-1), (total.unsqueeze(-1) * factor + p.sum(-1, keepdim=True)).squeeze(-1), torch.matmul(p, v) + factor * acc
+        sums = total.unsqueeze(-1) * factor + p.sum(-1, keepdim=True)
+        return best.squeeze(-1), sums.squeeze(-1), torch.matmul(p, v) + factor * acc
         """,
     ),
     _flash(
@@ -78,7 +79,8 @@ FLASH = [
         T_q, T_k = q.size(-2), k.size(-2)
         results = []
         for rows, at in zip(q.split(block_q, dim=-2), torch.arange(T_k - T_q, T_k).split(block_q)):
-            state = rows.new_full(rows.shape[:-1], float("-inf")), rows.new_zeros(rows.shape[:-1]), rows.new_zeros(*rows.shape[:-1], v.size(-1))
+            zero = rows.new_zeros(rows.shape[:-1])
+            state = zero - float("inf"), zero, zero.unsqueeze(-1).repeat_interleave(v.size(-1), dim=-1)
             for keys, values, of in zip(k.split(block_k, -2), v.split(block_k, -2), torch.arange(T_k).split(block_k)):
                 hidden = torch.zeros(len(at), len(of), dtype=torch.bool)
                 if causal:

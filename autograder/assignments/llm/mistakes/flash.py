@@ -13,7 +13,7 @@ STEP = "return new_m, total * scale + weights.sum(dim=-1), acc * scale.unsqueeze
 ROWS = "rows = q[..., i : i + block_q, :] / math.sqrt(q.size(-1))"
 POSITIONS = "positions = torch.arange(i, i + rows.size(-2), device=q.device) + T_k - T_q"
 TILES = "for j in range(0, T_k, block_k):"
-SKIP = "if causal and j > last or window is not None and int(columns[-1]) <= first - window:"
+SKIP = "if (causal and j > last) or (window is not None and int(columns[-1]) <= first - window):"
 EARLIER = "scores = scores.masked_fill(columns > positions[:, None], -math.inf)"
 WINDOW = "scores = scores.masked_fill(columns <= positions[:, None] - window, -math.inf)"
 OUT = "outs.append(acc / total.masked_fill(total == 0, 1.0).unsqueeze(-1))"
@@ -161,7 +161,6 @@ MISTAKES: tuple[Mistake, ...] = (
         SKIP.replace("j > last", "j >= last"),
         "You skip a tile whose first key is at the position of the last query.",
         "A tile can be skipped if every query of the block comes before its first key.",
-        seen_by="hidden",
     ),
     _flash(
         "tiles-window-one-too-wide",
@@ -220,7 +219,6 @@ MISTAKES: tuple[Mistake, ...] = (
         SIZES + "\n    block_q = T_q",
         "The result is right, but you take all queries at once.",
         "A tile has a number of queries and a number of keys.",
-        same_as=("flash.tiles-everything-at-once",),
     ),
     _flash(
         "combine-mean",

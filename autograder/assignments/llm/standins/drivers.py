@@ -3,7 +3,7 @@
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.overrides import TorchFunctionMode
 
 
 def count_pairs_of(words: list[list[int]], times: list[int]) -> Any:
@@ -35,12 +35,15 @@ def decode_of(merges: list[list[int]], special: list[str], ids: list[int]) -> An
     return _tokenizer(merges, special).decode(ids)
 
 
-class Largest(TorchDispatchMode):
-    """While active, `most` is the number of elements of the largest tensor that an operation returned."""
+class Largest(TorchFunctionMode):
+    """While active, `most` is the number of elements of the largest tensor that a function of torch returned.
+
+    A `TorchDispatchMode` would see the operations inside these functions too, but its first use takes two seconds.
+    """
 
     most = 0
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         result = func(*args, **(kwargs or {}))
         for tensor in result if isinstance(result, (list, tuple)) else [result]:
             if isinstance(tensor, torch.Tensor):

@@ -42,7 +42,7 @@ class TestTiles(CheckingTestCase):
         )
 
     def test_tiles(self):
-        """All keys, earlier keys, and the last four keys, with tiles that do not divide the lengths; no large tensor."""
+        """All keys, earlier keys, and the last four keys, with tiles that do not divide them; no large tensor."""
         stored = self.stored("tiles")
         for part, options in TILES.items():
             with self.part(part):
@@ -69,4 +69,3 @@ class TestTiles(CheckingTestCase):
                 self.assert_tensor(out, stored["out"], "out", "B T_q D_v")
                 self.assert_tensor(lse, stored["lse"], "lse", "B T_q", where=self.seen(stored["lse"]))
         self.warn_of_changes(self.student.flash.combine, given)
-

@@ -1,1 +1,0 @@
-"""What the notebooks of the assignment `llm` use beside the student's modules."""

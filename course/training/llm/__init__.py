@@ -1,1 +1,0 @@
-"""The small models of the assignment `llm`: a language model of fairy tales, and two models of repeated tokens."""
