@@ -154,7 +154,8 @@ def _is_close(actual: Any, expected: np.ndarray, limit: float, where: np.ndarray
 def deviation(actual: np.ndarray, expected: np.ndarray, where: np.ndarray | None = None) -> float:
     """The largest absolute difference of the elements that count; infinity if one of them is not finite."""
     counted = np.broadcast_to(np.True_ if where is None else where, expected.shape)
-    difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))[counted]
+    with np.errstate(invalid="ignore"):  # two infinite elements
+        difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))[counted]
     return float(np.nan_to_num(difference, nan=np.inf).max(initial=0))
 
 
