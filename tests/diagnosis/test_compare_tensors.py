@@ -16,4 +16,4 @@ def test_infinite_elements_that_do_not_count_are_ignored_without_a_warning():
         assert deviation(actual, expected, where) == 0.25
         assert deviation(actual, expected) == np.inf
         assert compare("lse", "T", actual, expected, 0.5, where) is None
-        assert compare("lse", "T", actual, expected, 0.1, where) is not None
+    assert compare("lse", "T", actual, expected, 0.1, where) is not None

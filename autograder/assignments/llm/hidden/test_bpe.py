@@ -16,9 +16,9 @@ class TestBytePairs(LlmTestCase):
                 for length in (2, 9, 30):
                     ids = [int(token) for token in self.rng.integers(kinds, size=length)]
                     pair = (self.pick(0, 1), self.pick(0, 1)) if part == "overlaps" else (0, self.pick(1, 2))
-                    self.same_ids(lambda m, i=ids, p=pair: m.bpe.merge(i, p, 300), "the merged ids", "T")
+                    self.same_ids(lambda m, i=ids, p=pair: m.bpe.merge(i, p, 300), "the row of merged ids", "T")
                 ids = [1] * self.pick(3, 5, 7)
-                self.same_ids(lambda m, i=ids: m.bpe.merge(i, (1, 1), 300), "the merged ids", "T")
+                self.same_ids(lambda m, i=ids: m.bpe.merge(i, (1, 1), 300), "the row of merged ids", "T")
                 self.keeps_arguments(self.student.bpe.merge, {"ids": [1, 2, 1, 2], "pair": (1, 2), "new": 300})
 
     def test_count_pairs(self):
@@ -31,7 +31,7 @@ class TestBytePairs(LlmTestCase):
                     words += [] if word in words else [word]
                 times = [int(often) for often in self.rng.integers(1, 9, size=len(words))]
                 self.same_ids(
-                    partial(self.counted, words=words, times=times), "the pairs with their counts", "pair column", 3
+                    partial(self.counted, words=words, times=times), "the table of pairs and counts", "pair column", 3
                 )
 
     def counted(self, modules: Any, words: list[list[int]], times: list[int]) -> Any:
@@ -43,35 +43,35 @@ class TestBytePairs(LlmTestCase):
         longer = self.letters("abc ", 300) + " " + text
         ties = self.letters("abcd ", 60)
         with self.part("merges"):
-            self.same_ids(lambda m: m.bpe.train(longer, 12), "the merges", "merge side", 2)
+            self.same_ids(lambda m: m.bpe.train(longer, 12), "the list of merges", "merge side", 2)
         with self.part("ties"):
-            self.same_ids(lambda m: m.bpe.train(ties, 12), "the merges", "merge side", 2)
+            self.same_ids(lambda m: m.bpe.train(ties, 12), "the list of merges", "merge side", 2)
         with self.part("end"):
             short = self.letters("abc", 6) + " " + self.letters("xyz", 4)
-            self.same_ids(lambda m: m.bpe.train(short, 60), "the merges", "merge side", 2)
-            self.same_ids(lambda m: m.bpe.train("", 3), "the merges of an empty text", "merge side", 2)
-            self.same_ids(lambda m: m.bpe.train("a b c", 3), "the merges of single letters", "merge side", 2)
+            self.same_ids(lambda m: m.bpe.train(short, 60), "the list of merges", "merge side", 2)
+            self.same_ids(lambda m: m.bpe.train("", 3), "the list of merges of an empty text", "merge side", 2)
+            self.same_ids(lambda m: m.bpe.train("a b c", 3), "the list of merges of single letters", "merge side", 2)
 
     def test_encode_word(self):
         """Random words with random merges."""
         merges = self.merges("abc", 12)
         for length in (1, 2, 8, 12, 16, 20):
             word = list(self.letters("abc", length).encode())
-            self.same_ids(lambda m, w=word: m.drivers.encode_word_of(merges, w), "the ids of a word", "T")
+            self.same_ids(lambda m, w=word: m.drivers.encode_word_of(merges, w), "the row of ids of a word", "T")
 
     def test_encode(self):
         """Random texts with random merges and up to three special tokens, one of which begins like another."""
         merges = self.merges("ab ", 10)
         with self.part("words"):
             text = self.letters("ab ", 40) + " " + self.letters(EVERYWHERE, 20)
-            self.same_ids(lambda m: m.drivers.encode_of(merges, [], text), "the ids", "T")
+            self.same_ids(lambda m: m.drivers.encode_of(merges, [], text), "the row of ids", "T")
         with self.part("special"):
             sets = (["<e>", "<e>+", "[a]"], ["a|b", "a|b.", ".*"], ["end", "endof", "(("], ["<s>"])
             special = list(self.rng.permutation(self.choose(sets)))
             special = [str(text) for text in special]
             for _ in range(4):
                 text = "".join(self.choose([*special, " ab", "b", "a a", " ba,"]) for _ in range(14))
-                self.same_ids(lambda m, t=text, s=special: m.drivers.encode_of(merges, s, t), "the ids", "T")
+                self.same_ids(lambda m, t=text, s=special: m.drivers.encode_of(merges, s, t), "the row of ids", "T")
 
     def test_decode(self):
         """Random ids: of texts with letters of up to four bytes, and of no text at all."""

@@ -62,9 +62,8 @@ class Attention(nn.Module):
         for linear, norm in ((self.W_q, self.q_norm), (self.W_k, self.k_norm), (self.W_v, None)):
             y = F.linear(x, linear.weight).view(B, T, -1, self.d_head).permute(0, 2, 1, 3)
             if norm is not None:
-                if self.qk_norm:
-                    y = F.rms_norm(y, (self.d_head,), norm.weight, norm.eps)
-                y = rotate(y, positions)
+                normalised = F.rms_norm(y, (self.d_head,), norm.weight, norm.eps)
+                y = rotate(normalised if self.qk_norm else y, positions)
             heads.append(y)
         return heads[0], heads[1], heads[2]
 
@@ -80,8 +79,9 @@ class Attention(nn.Module):
         k, v = (part.repeat_interleave(share, dim=1) for part in both)
         allowed = hidden_keys(past, T, k.size(-2) - T, self.window).logical_not()
         mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, scale=1 / math.sqrt(self.d_head))
-        if self.window is not None:
-            both = [part.narrow(2, part.size(2) - n, n) for part in both for n in [min(self.window - 1, part.size(2))]]
+        length = both[0].size(2)
+        visible = length if self.window is None else min(self.window - 1, length)
+        both = [part.narrow(2, length - visible, visible) for part in both]
         return self.W_o(mixed.permute(0, 2, 1, 3).reshape(B, T, -1)), (both[0], both[1])
 
 
