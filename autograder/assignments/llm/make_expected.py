@@ -66,7 +66,8 @@ def bpe(make: Maker) -> Tensors:
     }
     pairs = [(left, right) for left, right in cases.MERGES]
     plain = code.Tokenizer(pairs)
-    words = {str(number): whole(plain.encode_word(word)) for number, word in enumerate(cases.WORD_CASES)}
+    of_words = code.Tokenizer([(left, right) for left, right in cases.WORD_MERGES])
+    words = {str(number): whole(of_words.encode_word(word)) for number, word in enumerate(cases.WORD_CASES)}
     texts = {
         "words": whole(plain.encode("cd abcd ababcd, abcd")),
         "special": whole(code.Tokenizer(pairs, cases.SPECIAL).encode(cases.ENCODED)),
