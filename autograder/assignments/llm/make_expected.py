@@ -67,7 +67,7 @@ def bpe(make: Maker) -> Tensors:
     pairs = [(left, right) for left, right in cases.MERGES]
     plain = code.Tokenizer(pairs)
     of_words = code.Tokenizer([(left, right) for left, right in cases.WORD_MERGES])
-    words = {str(number): whole(of_words.encode_word(word)) for number, word in enumerate(cases.WORD_CASES)}
+    encoded = {str(number): whole(of_words.encode_word(word)) for number, word in enumerate(cases.WORD_CASES)}
     texts = {
         "words": whole(plain.encode("cd abcd ababcd, abcd")),
         "special": whole(code.Tokenizer(pairs, cases.SPECIAL).encode(cases.ENCODED)),
@@ -76,7 +76,7 @@ def bpe(make: Maker) -> Tensors:
         named("merge", {"ids": whole(code.merge(*cases.MERGE)), **merged})
         | named("counts", counts)
         | named("train", trained)
-        | named("word", words)
+        | named("word", encoded)
         | named("text", texts)
     )
 

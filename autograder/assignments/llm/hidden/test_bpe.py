@@ -16,9 +16,9 @@ class TestBytePairs(LlmTestCase):
                 for length in (2, 9, 30):
                     ids = [int(token) for token in self.rng.integers(kinds, size=length)]
                     pair = (self.pick(0, 1), self.pick(0, 1)) if part == "overlaps" else (0, self.pick(1, 2))
-                    self.same_ids(lambda m, i=ids, p=pair: m.bpe.merge(i, p, 300), "the row of merged ids", "T")
+                    self.same_ids(partial(self.merged, ids=ids, pair=pair), "the row of merged ids", "T")
                 ids = [1] * self.pick(3, 5, 7)
-                self.same_ids(lambda m, i=ids: m.bpe.merge(i, (1, 1), 300), "the row of merged ids", "T")
+                self.same_ids(partial(self.merged, ids=ids, pair=(1, 1)), "the row of merged ids", "T")
                 self.keeps_arguments(self.student.bpe.merge, {"ids": [1, 2, 1, 2], "pair": (1, 2), "new": 300})
 
     def test_count_pairs(self):
@@ -36,6 +36,15 @@ class TestBytePairs(LlmTestCase):
 
     def counted(self, modules: Any, words: list[list[int]], times: list[int]) -> Any:
         return modules.drivers.count_pairs_of(words, times)
+
+    def merged(self, modules: Any, ids: list[int], pair: tuple[int, int]) -> Any:
+        return modules.bpe.merge(ids, pair, 300)
+
+    def word_encoded(self, modules: Any, merges: list[list[int]], word: list[int]) -> Any:
+        return modules.drivers.encode_word_of(merges, word)
+
+    def encoded(self, modules: Any, merges: list[list[int]], special: list[str], text: str) -> Any:
+        return modules.drivers.encode_of(merges, special, text)
 
     def test_train(self):
         """Random texts of three letters and of all kinds of letters, an empty text, and more merges than there are."""
@@ -57,7 +66,7 @@ class TestBytePairs(LlmTestCase):
         merges = self.merges("abc", 12)
         for length in (1, 2, 8, 12, 16, 20):
             word = list(self.letters("abc", length).encode())
-            self.same_ids(lambda m, w=word: m.drivers.encode_word_of(merges, w), "the row of ids of a word", "T")
+            self.same_ids(partial(self.word_encoded, merges=merges, word=word), "the row of ids of a word", "T")
 
     def test_encode(self):
         """Random texts with random merges and up to three special tokens, one of which begins like another."""
@@ -71,7 +80,7 @@ class TestBytePairs(LlmTestCase):
             special = [str(text) for text in special]
             for _ in range(4):
                 text = "".join(self.choose([*special, " ab", "b", "a a", " ba,"]) for _ in range(14))
-                self.same_ids(lambda m, t=text, s=special: m.drivers.encode_of(merges, s, t), "the row of ids", "T")
+                self.same_ids(partial(self.encoded, merges=merges, special=special, text=text), "the row of ids", "T")
 
     def test_decode(self):
         """Random ids: of texts with letters of up to four bytes, and of no text at all."""

@@ -86,9 +86,9 @@ class TestModernModel(LlmTestCase):
                 cache = [self.random(2, sizes["num_kv_heads"], kept, d_head) for _ in range(2)]
                 self.read(attention, self.random(2, self.pick(1, 3), sizes["d_model"]), past, cache)
             attention = self.attention(sizes, self.pick(2, 4))
-            past, cache = 0, None
+            past, cache = 0, []
             for new in (4, 1, 1, 3):
-                cache = self.read(attention, self.random(2, new, sizes["d_model"]), past, cache)
+                cache = self.read(attention, self.random(2, new, sizes["d_model"]), past, cache or None)
                 past += new
             self.keeps_arguments(
                 attention.student, {"x": self.random(2, 1, sizes["d_model"]), "past": past, "cache": list(cache)}

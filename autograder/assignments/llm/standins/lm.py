@@ -48,9 +48,8 @@ class Attention(nn.Module):
         super().__init__()
         self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
         self.d_head, self.window, self.qk_norm = d_model // num_heads, window, qk_norm
-        sizes = {"W_q": num_heads, "W_k": num_kv_heads, "W_v": num_kv_heads}
-        for name, number in sizes.items():
-            self.add_module(name, nn.Linear(d_model, number * self.d_head, bias=False))
+        wide, narrow = num_heads * self.d_head, num_kv_heads * self.d_head
+        self.W_q, self.W_k, self.W_v = (nn.Linear(d_model, n, bias=False) for n in (wide, narrow, narrow))
         self.W_o = nn.Linear(num_heads * self.d_head, d_model, bias=False)
         self.q_norm, self.k_norm = RMSNorm(self.d_head), RMSNorm(self.d_head)
 
@@ -159,7 +158,8 @@ class LanguageModel(nn.Module):
     ) -> tuple[torch.Tensor, list[KeysValues]]:
         """Logits (B, T_new, V), and the cache of each block."""
         y, kept = self.dropout(F.embedding(tokens, self.embedding.weight)), []
-        for block, cache in zip(self.blocks, caches or [None] * len(self.blocks), strict=True):
+        before: list[KeysValues | None] = [None] * len(self.blocks) if caches is None else [*caches]
+        for block, cache in zip(self.blocks, before, strict=True):
             y, after = block(y, past, cache)
             kept.append(after)
         return self.norm(y).matmul(self.embedding.weight.mT), kept

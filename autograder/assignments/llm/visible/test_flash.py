@@ -3,7 +3,6 @@
 import numpy as np
 
 from autograder.assignments.llm.visible.checks import CheckingTestCase
-from autograder.grading.stored_tensors import Stored
 
 TILES = {
     "whole": {"block_q": 4, "block_k": 3},
@@ -33,7 +32,7 @@ class TestTiles(CheckingTestCase):
         arguments = dict(zip(("m", "total", "acc"), fresh, strict=True)) | {"scores": first["scores"], "v": first["v"]}
         self.warn_of_changes(self.student.flash.online_softmax_step, arguments)
 
-    def check_step(self, state: tuple[np.ndarray, ...], stored: Stored, name: str) -> None:
+    def check_step(self, state: tuple[np.ndarray, ...], stored: dict[str, np.ndarray], name: str) -> None:
         """Fail unless the state says the same about the keys: their weighted mean and the logarithm of their sum."""
         self.assert_state(
             self.student.flash.online_softmax_step(*state, stored["scores"], stored["v"]),

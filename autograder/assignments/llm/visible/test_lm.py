@@ -4,10 +4,13 @@ from typing import Any
 
 from autograder.assignments.llm.visible.checks import CheckingTestCase
 
-SIZES = {"d_model": 24, "num_heads": 4, "num_kv_heads": 2}  # d_head is 6
-MODEL = {**SIZES, "vocab_size": 29, "num_layers": 3, "d_ff": 20, "windows": [3, None]}
+SIZES: dict[str, Any] = {"d_model": 24, "num_heads": 4, "num_kv_heads": 2}  # d_head is 6
+MODEL: dict[str, Any] = {**SIZES, "vocab_size": 29, "num_layers": 3, "d_ff": 20, "windows": [3, None]}
 # past, new, kept, window
-MASKS = {"no_window": [(0, 4, 0, None), (5, 3, 5, None)], "window": [(0, 5, 0, 3), (7, 3, 2, 3), (6, 1, 2, 3)]}
+MASKS: dict[str, list[tuple[int, int, int, int | None]]] = {
+    "no_window": [(0, 4, 0, None), (5, 3, 5, None)],
+    "window": [(0, 5, 0, 3), (7, 3, 2, 3), (6, 1, 2, 3)],
+}
 PAST = 7
 
 
