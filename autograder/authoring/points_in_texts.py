@@ -1,16 +1,18 @@
 """Update points and forbidden parts in the guides' tables and the notebooks' introductions from the manifest.
 
 A table has a column "points" or "not allowed"; a row belongs to a stage if its first cell links to the stage's notebook
-or is the stage's name. In the introduction of a stage's notebook, "30 points" are the stage's, and the last paragraph
-lists the parts that the stage forbids.
+or is the stage's name. If several assignments have a stage of this name, the heading above says which one is meant, as
+in "## `variants`: ...". In the introduction of a stage's notebook, "30 points" are the stage's, and the last
+paragraph lists the parts that the stage forbids.
 """
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from autograder.manifest import Assignment, Stage
+from autograder.manifest import Assignment, Stage, assignments
 
 GUIDES = ("README.md", "docs/*.md")
 NUMBER = r"\d+(?:\.\d+)?"
@@ -26,8 +28,11 @@ def with_right_points(root: Path, chosen: Iterable[Assignment]) -> Iterator[tupl
     """
     known = list(chosen)
     stages = {f"{assignment.name}/{stage.notebook}": stage for assignment in known for stage in assignment.stages}
-    names = [stage.name for stage in stages.values()]
-    stages |= {f"`{stage.name}`": stage for stage in stages.values() if names.count(stage.name) == 1}
+    every = {assignment.name: assignment for assignment in (*known, *assignments().values())}
+    names = Counter(stage.name for assignment in every.values() for stage in assignment.stages)
+    for assignment in known:
+        for stage in assignment.stages:
+            stages[f"`{stage.name}`" if names[stage.name] == 1 else f"{assignment.name} `{stage.name}`"] = stage
     for path in sorted(path for pattern in GUIDES for path in root.glob(pattern)):
         text = path.read_text(encoding="utf-8")
         if (right := in_tables(text, stages)) != text:
@@ -44,16 +49,17 @@ def in_tables(text: str, stages: dict[str, Stage]) -> str:
     """Update the points of stages in the tables of a Markdown text.
 
     Args:
-        stages: by the text that marks the first cell of a row.
+        stages: by the text that marks the first cell of a row, after the name in the last heading and a space.
     """
-    lines, columns = text.split("\n"), dict[str, int]()
+    lines, columns, section = text.split("\n"), dict[str, int](), ""
     for number, line in enumerate(lines):
+        section = heading[1] if (heading := re.match(r"#+ `(\w+)`", line)) else section
         cells = line.split("|")
         if len(cells) < 3:
             columns = {}
         elif headings := {cell.strip(): place for place, cell in enumerate(cells) if cell.strip() in COLUMNS}:
             columns = headings
-        elif len(stage := [stage for mark, stage in stages.items() if mark in cells[1]]) == 1:
+        elif len(stage := [stage for mark, stage in stages.items() if mark in f"{section} {cells[1].strip()}"]) == 1:
             if 0 < columns.get("points", 0) < len(cells):
                 cells[columns["points"]] = re.sub(
                     rf"^(\s*){NUMBER}", rf"\g<1>{stage[0].max_points:g}", cells[columns["points"]]

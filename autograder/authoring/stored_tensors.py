@@ -10,14 +10,21 @@ digits. The signatures of the known mistakes, and of intermediate results of cor
 
 import argparse
 import importlib
+import os
 import tempfile
 from collections.abc import Container
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from autograder.authoring.stored_steps import store_steps
-from autograder.manifest import Assignment, assignment, every_assignment, package_of, work_on
+from autograder.manifest import Assignment, Stage, assignment, every_assignment, package_of, work_on
+
+if TYPE_CHECKING:
+    from autograder.diagnosis.mistake_signatures import Signature
+    from autograder.grading.graded_case import StageTestCase
 
 
 def make(folder: Path, chosen: Assignment) -> list[str]:
@@ -57,26 +64,31 @@ def remove_stale(folder: Path, stages: Container[str]) -> list[str]:
 
 def store_signatures(assignment: Assignment) -> None:
     """Run every known mistake and all correct code through the visible tests of its stage; store the signatures."""
-    from autograder.diagnosis.mistake_signatures import Signature, store
+    from autograder.diagnosis.mistake_signatures import store
     from autograder.diagnosis.mistakes import all_mistakes
     from autograder.grading.find_mistakes import mistakes_on
     from autograder.grading.run_test import stage_tests
     from autograder.sandbox.worker_processes import make_workers
 
     workers = make_workers()
+    tests = [(stage, name, case) for stage in assignment.stages for name, case in stage_tests(stage).items()]
+
+    def tried(test: "tuple[Stage, str, StageTestCase]") -> "list[tuple[str, Signature | None]]":
+        stage, _, case = test
+        return list(mistakes_on(case, stage, assignment, workers))
+
     signatures: dict[str, list[tuple[str, Signature]]] = {}
+    names = [stage.name for stage in assignment.stages]
+    hints = {m.id: [m.looks_like, m.read_again] for m in all_mistakes(assignment.name) if m.stage in names}
     try:
-        for stage in assignment.stages:
-            for name, case in stage_tests(stage).items():
-                tried = list(mistakes_on(case, stage, assignment, workers))
-                signatures[name] = [(mistake, shown) for mistake, shown in tried if shown]
-                print(f"  {stage.name}: {name} sees {len(signatures[name])} of {len(tried)} mistakes", flush=True)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for (stage, name, _), shown in zip(tests, pool.map(tried, tests), strict=True):
+                signatures[name] = [(mistake, each) for mistake, each in shown if each]
+                print(f"  {stage.name}: {name} sees {len(signatures[name])} of {len(shown)} mistakes", flush=True)
+        store(assignment.name, hints, signatures)
         store_steps(assignment, workers)
     finally:
         workers.close()
-    names = [stage.name for stage in assignment.stages]
-    hints = {m.id: [m.looks_like, m.read_again] for m in all_mistakes(assignment.name) if m.stage in names}
-    store(assignment.name, hints, signatures)
 
 
 def differences(made: Path, stored: Path) -> list[str]:

@@ -93,7 +93,7 @@ def compare(
         raise ValueError(f"what {name} is expected to be is not finite")
     if wrong := wrong_form(name, axes, actual, expected.shape, floating, counted):
         return wrong
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # invalid: two infinite elements, which do not count
         difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
     differs = (difference > limit) & counted
     if not differs.any():
@@ -169,7 +169,8 @@ def is_infinite(error: object) -> bool:
 def deviation(actual: np.ndarray, expected: np.ndarray, where: np.ndarray | None = None) -> float:
     """The largest absolute difference of the counted elements; infinity if one of them is not finite."""
     counted = np.broadcast_to(np.True_ if where is None else where, expected.shape)
-    difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))[counted]
+    with np.errstate(invalid="ignore"):  # two infinite elements
+        difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))[counted]
     return float(np.nan_to_num(difference, nan=np.inf).max(initial=0))
 
 

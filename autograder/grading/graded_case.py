@@ -353,10 +353,10 @@ class StageTestCase(unittest.TestCase):
 
     def equal(self, after: Any, before: Any) -> bool:
         """Whether an argument is what was sent."""
-        if isinstance(before, list):
+        if isinstance(before, (list, tuple)):
             return isinstance(after, list) and len(after) == len(before) and all(map(self.equal, after, before))
         if not isinstance(before, np.ndarray):
-            return bool(after is before or (isinstance(before, (int, float)) and after == before))
+            return bool(after is before or (isinstance(before, (int, float, str)) and after == before))
         sent = before.astype(self.student.dtype) if before.dtype == np.float64 else before
         return isinstance(after, np.ndarray) and np.array_equal(after, sent)
 

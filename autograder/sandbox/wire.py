@@ -112,8 +112,15 @@ def flatten(value: Any, leaf: Callable[[Any], dict[str, Any] | None], depth: int
     raise TypeError(f"a value of type {type(value).__name__} cannot be sent")
 
 
-def unflatten(value: Any, leaf: Callable[[str, Any], Any], number: Callable[[int], Any] = int, depth: int = 0) -> Any:
-    """Rebuild a value from JSON. `leaf` is called with one of LEAVES and its name or number, `number` with an integer.
+def unflatten(
+    value: Any,
+    leaf: Callable[[str, Any], Any],
+    number: Callable[[int], Any] = int,
+    depth: int = 0,
+    tuples: Callable[[Iterable[Any]], Any] = Tuple,
+) -> Any:
+    """Rebuild a value from JSON. `leaf` is called with one of LEAVES and its name or number, `number` with an integer,
+    `tuples` with the items of a tuple.
 
     Raises:
         FrameError: if the JSON does not have the form that `flatten` returns.
@@ -121,10 +128,10 @@ def unflatten(value: Any, leaf: Callable[[str, Any], Any], number: Callable[[int
     if depth > MAX_DEPTH:
         raise FrameError("the value is nested too deeply")
     if isinstance(value, list):
-        return [unflatten(item, leaf, number, depth + 1) for item in value]
+        return [unflatten(item, leaf, number, depth + 1, tuples) for item in value]
     if isinstance(value, dict):
         if list(value) == [TUPLE] and isinstance(value[TUPLE], list):
-            return Tuple(unflatten(item, leaf, number, depth + 1) for item in value[TUPLE])
+            return tuples(unflatten(item, leaf, number, depth + 1, tuples) for item in value[TUPLE])
         if len(value) != 1 or next(iter(value)) not in LEAVES:
             raise FrameError("the value holds an unknown object")
         return leaf(*next(iter(value.items())))

@@ -11,6 +11,7 @@ from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING
 
 from autograder.manifest import Assignment, assignments
+from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError
 from course.location import checkpoints
 from course.modules import MODULE_NAMES, NOTHING, Replaced, describe, load_module, load_modules, place_of
@@ -66,15 +67,17 @@ def own_modules(folder: str | Path = ".") -> SimpleNamespace:
     Raises:
         UserError: if one is missing.
     """
-    names = MODULE_NAMES if _stage is None else tuple(_assignment(_stage).modules)
+    names = MODULE_NAMES if _stage is None else tuple(_assignment(_stage, Path(folder)).modules)
     return load_modules(Path(folder), names, _standins(Path(folder)))
 
 
-def _assignment(stage: str) -> Assignment:
-    """Return the assignment of a stage."""
-    return next(
-        assignment for assignment in assignments().values() if any(known.name == stage for known in assignment.stages)
-    )
+def _assignment(stage: str, folder: Path) -> Assignment:
+    """Return the assignment of a stage. If several have a stage of this name, the folder says which one is meant."""
+    having = [each for each in assignments().values() if any(known.name == stage for known in each.stages)]
+    with contextlib.suppress(UserError):
+        if len(having) > 1 and (chosen := which_assignment(None, folder)) in having:
+            return chosen
+    return having[0]
 
 
 def _standins(folder: Path) -> Replaced:
@@ -83,7 +86,7 @@ def _standins(folder: Path) -> Replaced:
         return NOTHING
     from course.notebook.standing import standings
 
-    assignment = _assignment(_stage)
+    assignment = _assignment(_stage, folder)
     wanting = [(stage, why) for stage, why in standings(assignment, _stage, folder) if why]
     if not wanting:
         return NOTHING

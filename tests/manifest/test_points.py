@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from autograder.authoring import points_in_texts
 from autograder.authoring.points_in_texts import in_introduction, in_tables, with_right_points
 from autograder.manifest import assignment, assignments
 
@@ -46,3 +47,21 @@ def test_the_page_of_assignments_names_the_points_of_every_stage():
     text = (ROOT / "docs" / "assignments.md").read_text(encoding="utf-8")
     stages = {f"`{stage.name}`": replace(stage, points={"x": 1234.5}) for stage in assignment("transformer").stages}
     assert in_tables(text, stages).count("1234.5") == len(stages)
+
+
+def test_the_heading_says_which_of_two_stages_of_one_name_a_row_belongs_to():
+    """Also if the texts of one of the two assignments alone are corrected."""
+    other = replace(STAGE, assignment="other", points={"test_a": 3})
+    text = f"# Both\n\n## `first`: begin here\n{TABLE}\n## `other`: go on\n{TABLE}"
+    changed = in_tables(text, {"other `mha`": other})
+    assert changed.count("| 3, extra credit |") == 1
+    assert changed.index("| 30, extra credit |") < changed.index("## `other`") < changed.index("| 3, extra credit |")
+
+
+def test_correcting_one_assignment_leaves_rows_of_another_alone(monkeypatch, tmp_path):
+    first = replace(assignment("transformer"), name="first", stages=(STAGE,))
+    second = replace(first, name="second", stages=(replace(STAGE, points={"test_a": 3}),))
+    monkeypatch.setattr(points_in_texts, "assignments", lambda: {"first": first, "second": second})
+    (tmp_path / "README.md").write_text(f"## `first`: begin here\n{TABLE}", encoding="utf-8")
+    assert list(with_right_points(tmp_path, [second])) == []
+    assert [path.name for path, _ in with_right_points(tmp_path, [first])] == ["README.md"]

@@ -12,7 +12,7 @@ from safetensors.torch import load
 
 from autograder.sandbox.remote_values import DTYPES, as_bytes
 from autograder.sandbox.watchdog import Watchdog
-from autograder.sandbox.wire import pack_tensors
+from autograder.sandbox.wire import Tuple, flatten, pack_tensors, unflatten
 from autograder.worker.answer_requests import in_bytes
 
 FORMS = [(), (0,), (3,), (2, 0, 4), (2, 3, 4)]
@@ -37,6 +37,15 @@ def test_a_worker_packs_what_its_code_makes(dtype):
     tensors = {"0": whole, "1": whole[:0], "2": whole.flatten()[:1].reshape(()), "3": whole}
     read = load(in_bytes(tensors))
     assert all(torch.equal(read[name], tensor) and read[name].dtype == dtype for name, tensor in tensors.items())
+
+
+def test_a_tuple_arrives_as_a_tuple_in_the_worker_and_marked_in_the_grader():
+    """Student code may compare one with a tuple of its own; a message of the grader says which it was."""
+    sent = flatten([(1, ("a", [2]))], lambda value: None)
+    assert unflatten(sent, lambda kind, name: None, tuples=tuple) == [(1, ("a", [2]))]
+    (read,) = unflatten(sent, lambda kind, name: None)
+    assert isinstance(read, Tuple)
+    assert read == [1, ["a", [2]]]
 
 
 def test_the_watchdog_calls_in_time_and_only_then():

@@ -1,9 +1,11 @@
 """`load`, `exploring`, `trained` and stand-ins in the kernel of a notebook."""
 
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
+from course.notebook import load
 from tests.support.kernels import RIGHT, SOLUTION, STUBS, WRONG
 
 # load, exploring, trained
@@ -245,3 +247,10 @@ def test_an_error_in_a_standin_is_told_as_that_of_the_line_that_called_it(kernel
     assert "Your code raised an exception: encoder.py, line " in output.printed
     assert "needs a key_padding_mask of shape (1, 4), or with 1 for a size, but got (1, 1, 1)" in output.printed
     kernel.run("working_on(None)")
+
+
+def test_the_folder_says_which_of_two_stages_of_one_name_is_meant(monkeypatch, tmp_path):
+    both = {name: SimpleNamespace(name=name, stages=[SimpleNamespace(name="lm")]) for name in ("first", "second")}
+    monkeypatch.setattr(load, "assignments", lambda: both)
+    monkeypatch.setattr(load, "which_assignment", lambda name, place: both[place.name])
+    assert [load._assignment("lm", tmp_path / name).name for name in both] == ["first", "second"]

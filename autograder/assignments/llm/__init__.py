@@ -1,0 +1,1 @@
+"""The assignment `llm`: a small modern language model, from bytes to text."""

@@ -1,0 +1,170 @@
+"""The stored tensors of the visible tests: inputs and the reference's results (`make expected`)."""
+
+from collections import Counter
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from autograder.assignments.llm.visible import cases
+from autograder.manifest import assignment
+from course.modules import load_modules
+
+Tensors = dict[str, Any]
+
+
+class Maker:
+    """Draws numbers and weights from one source."""
+
+    def __init__(self, modules: SimpleNamespace) -> None:
+        self.modules = modules
+        self.rng = np.random.Generator(np.random.PCG64(20260101))
+
+    def random(self, *shape: int) -> Any:
+        """Standard normal numbers."""
+        import torch
+
+        return torch.from_numpy(self.rng.standard_normal(shape))
+
+
+def whole(values: Any, *shape: int) -> Any:
+    """Whole numbers as a tensor."""
+    import torch
+
+    return torch.tensor(values, dtype=torch.int64).reshape(shape or (-1,))
+
+
+def fill(make: Maker, model: Any) -> Any:
+    """Give a model random weights, norms that differ in every feature, and float64."""
+    state = model.double().state_dict()
+    for name, tensor in state.items():
+        values = make.random(*tensor.shape)
+        state[name] = 1 + 0.3 * values if "norm" in name else values / tensor.shape[-1] ** 0.5
+    model.load_state_dict(state)
+    return model.eval()
+
+
+def named(prefix: str, tensors: Tensors) -> Tensors:
+    return {f"{prefix}/{name}": tensor for name, tensor in tensors.items()}
+
+
+def bpe(make: Maker) -> Tensors:
+    code = make.modules.bpe
+    merged = {f"overlap.{number}": whole(code.merge(*given)) for number, given in enumerate(cases.OVERLAPS)}
+    counts = {}
+    for part, (words, times) in (("words", cases.WORDS), ("overlaps", cases.DOUBLED)):
+        found = code.count_pairs({tuple(word): often for word, often in zip(words, times, strict=True)})
+        counts[part] = whole(sorted([*pair, count] for pair, count in Counter(found).items()), -1, 3)
+    trained = {
+        part: whole(code.train(text, number), -1, 2)
+        for part, (text, number) in {
+            "merges": (cases.TEXT, 6),
+            "ties": (cases.TIES, 6),
+            "end": ("abab cd", 99),
+        }.items()
+    }
+    pairs = [(left, right) for left, right in cases.MERGES]
+    plain = code.Tokenizer(pairs)
+    of_words = code.Tokenizer([(left, right) for left, right in cases.WORD_MERGES])
+    encoded = {str(number): whole(of_words.encode_word(word)) for number, word in enumerate(cases.WORD_CASES)}
+    texts = {
+        "words": whole(plain.encode("cd abcd ababcd, abcd")),
+        "special": whole(code.Tokenizer(pairs, cases.SPECIAL).encode(cases.ENCODED)),
+    }
+    return (
+        named("merge", {"ids": whole(code.merge(*cases.MERGE)), **merged})
+        | named("counts", counts)
+        | named("train", trained)
+        | named("word", encoded)
+        | named("text", texts)
+    )
+
+
+def flash(make: Maker) -> Tensors:
+    import math
+
+    import torch
+
+    from autograder.assignments.llm.visible.test_flash import TILES
+
+    step, tensors = make.modules.flash.online_softmax_step, Tensors()
+
+    def keep(case: str, state: Any, scores: Any, v: Any) -> Any:
+        new = step(*state, scores, v)
+        before = dict(zip(("m", "total", "acc"), state, strict=True)) if case not in ("first", "hidden") else {}
+        after = dict(zip(("new_m", "new_total", "new_acc"), new, strict=True))
+        tensors.update(named(case, {"scores": scores, "v": v, **before, **after}))
+        return new
+
+    scores, v = make.random(2, 3, 5), make.random(2, 5, 4)
+    fresh = torch.full((2, 3), -math.inf).double(), torch.zeros(2, 3).double(), torch.zeros(2, 3, 4).double()
+    first = keep("first", fresh, scores, v)
+    keep("second", first, make.random(2, 3, 4) + 3, make.random(2, 4, 4))
+    keep("lower", first, make.random(2, 3, 4) - 2, make.random(2, 4, 4))
+    hidden = make.random(2, 3, 5)
+    hidden[:, 1] = -math.inf
+    seen = keep("hidden", fresh, hidden, v)
+    keep("after", seen, make.random(2, 3, 2), make.random(2, 2, 4))
+
+    q, k, values = make.random(2, 2, 7, 6), make.random(2, 2, 11, 6), make.random(2, 2, 11, 5)
+    tensors |= named("tiles", {"q": q, "k": k, "v": values})
+    for part, options in TILES.items():
+        out, lse = make.modules.flash.tiled_attention(q, k, values, **options)
+        tensors |= named("tiles", {f"{part}_out": out, f"{part}_lse": lse})
+    for part in ("both", "one_empty"):
+        given = {"out1": make.random(2, 4, 3), "lse1": 2 * make.random(2, 4)}
+        given |= {"out2": make.random(2, 4, 3), "lse2": 2 * make.random(2, 4)}
+        if part == "one_empty":
+            given["lse1"][0, 1], given["lse2"][1, 2] = -math.inf, -math.inf
+            given["out1"][0, 1], given["out2"][1, 2] = 0, 0
+        out, lse = make.modules.flash.combine(**given)
+        tensors |= named(part, {**given, "out": out, "lse": lse})
+    return tensors
+
+
+def lm(make: Maker) -> Tensors:
+    from autograder.assignments.llm.visible.test_lm import MASKS, MODEL, PAST, SIZES
+
+    code, tensors = make.modules.lm, Tensors()
+    for part, given in MASKS.items():
+        tensors |= {f"hidden/{part}.{number}": code.hidden_keys(*each) for number, each in enumerate(given)}
+    attention = fill(make, code.Attention(**SIZES))
+    weights = attention.state_dict()
+    plain = code.Attention(**SIZES, qk_norm=False).double()
+    plain.load_state_dict(weights)
+    x = make.random(2, 4, 24)
+    tensors |= named("weights", weights) | {"project/x": x}
+    for case, model, past in (("first", attention, 0), ("plain", plain, 0), ("later", attention, PAST)):
+        projected = dict(zip("qkv", model.project(x, past), strict=True))
+        tensors |= {f"project/{case}_{kind}": tensor for kind, tensor in projected.items()}
+
+    x, keys, values = make.random(2, 6, 24), make.random(2, 2, PAST, 6), make.random(2, 2, PAST, 6)
+    tensors |= named("attention", {"x": x, "keys": keys, "values": values})
+
+    def attended(case: str, window: int | None, x: Any, past: int = 0, cache: Any = None) -> Tensors:
+        model = code.Attention(**SIZES, window=window).double()
+        model.load_state_dict(weights)
+        y, (k, v) = model(x, past, cache)
+        return named(f"{case}.{window}", {"y": y, "keys": k, "values": v})
+
+    for window in (None, 3):
+        tensors |= attended("first", window, x)
+    for window, kept in ((None, PAST), (3, 2), (4, 3)):
+        tensors |= attended("next", window, x[:, :2], PAST, (keys[:, :, -kept:], values[:, :, -kept:]))
+
+    model = fill(make, code.LanguageModel(**MODEL))
+    tokens = whole(make.rng.integers(MODEL["vocab_size"], size=16).tolist(), 2, 8)
+    first, caches = model(tokens[:, :5])
+    after, _ = model(tokens[:, 5:], 5, caches)
+    tensors |= named("model_weights", model.state_dict())
+    tensors |= named("model", {"tokens": tokens, "first": first, "next": after, "loss": model.loss(tokens)})
+    return tensors | {f"model/cache.{n}.{kind}": cache[kind] for n, cache in enumerate(caches) for kind in (0, 1)}
+
+
+def stored_tensors() -> Iterator[tuple[str, Tensors]]:
+    """Yield the stored tensors of each stage, by the stage's name."""
+    chosen = assignment("llm")
+    make = Maker(load_modules(chosen.solution, chosen.modules))
+    for stage in (bpe, flash, lm):
+        yield stage.__name__, stage(make)

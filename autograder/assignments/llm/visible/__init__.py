@@ -1,0 +1,1 @@
+"""The graded tests that students see, with stored inputs and expected tensors."""

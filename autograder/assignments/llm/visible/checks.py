@@ -1,0 +1,92 @@
+"""What the tests of several stages check: lists of whole numbers, and text."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autograder.grading.graded_case import StageTestCase
+
+
+def as_ids(value: Any, width: int | None = None) -> np.ndarray | None:
+    """A list of whole numbers, or of rows of `width` whole numbers, as an array; None for anything else."""
+    if isinstance(value, np.ndarray):
+        return value if value.dtype.kind in "iu" else None
+    if not isinstance(value, list):
+        return None
+    rows = value if width else [value]
+    if not all(isinstance(row, list) and all(type(token) is int for token in row) for row in rows):
+        return None
+    if width:
+        fits = all(len(row) == width for row in rows)
+        return np.array(rows, dtype=np.int64).reshape(-1, width) if fits else None
+    return np.array(value, dtype=np.int64)
+
+
+class CheckingTestCase(StageTestCase):
+    """A test with the checks of this assignment."""
+
+    def assert_ids(self, actual: Any, expected: Any, name: str, axes: str, width: int | None = None) -> None:
+        """Fail unless these are the expected whole numbers.
+
+        Args:
+            width: the length of a row, if these are rows of numbers.
+        """
+        found, right = as_ids(actual, width), as_ids(expected, width)
+        assert right is not None
+        if found is None:
+            self.checks += 1
+            what = "nothing: is there a `return`?" if actual is None else f"{actual!r:.60}"
+            self.wrong(f"{name} should be a list of {'pairs of ' if width == 2 else ''}whole numbers", f"got  {what}")
+        self.assert_tensor(found, right, name, axes)
+
+    def assert_text(self, actual: Any, expected: str, name: str) -> None:
+        """Fail unless this is the expected text."""
+        self.checks += 1
+        if not isinstance(actual, str):
+            self.wrong(f"{name} should be a text", f"got  {'None' if actual is None else type(actual).__name__}")
+        if actual != expected:
+            letters = np.array([ord(letter) for letter in actual], dtype=np.int64)
+            self.wrong(f"{name} is wrong", f"expected  {expected!r}", f"got       {actual!r}", actual=letters)
+
+    # Attention in tiles
+
+    @staticmethod
+    def seen(lse: np.ndarray) -> np.ndarray:
+        """True for queries that see a key: for the others the lse is -inf, which is not a number to compare."""
+        return np.isfinite(lse)
+
+    def assert_state(self, state: Any, expected: Sequence[np.ndarray], name: str) -> None:
+        """Fail unless a state of the online softmax is right.
+
+        What counts is the mean of the values, acc / total, and the logarithm of the sum, m + log(total). So another
+        number in the place of the largest score would be as good, if the sums are taken relative to it.
+        """
+        m, total, acc = self.items(state, 3, "online_softmax_step")
+        right_m, right_total, right_acc = expected
+        axes = " ".join([*"ab"[: right_m.ndim - 1], "Q"])
+        seen = right_total > 0
+        self.assert_form(m, right_m.shape, f"m after {name}", axes, infinite=True)
+        self.assert_form(total, right_total.shape, f"total after {name}", axes)
+        self.assert_form(acc, right_acc.shape, f"acc after {name}", f"{axes} D_v")
+        with np.errstate(all="ignore"):
+            sums = m + np.log(total)
+            means = np.where(seen[..., None], acc / total[..., None], acc)
+            right_means = np.where(seen[..., None], right_acc / right_total[..., None], 0)
+            right_sums = right_m + np.log(right_total)
+        self.assert_tensor(means, right_means, f"acc / total after {name}", f"{axes} D_v")
+        self.assert_tensor(sums, right_sums, f"m + log(total) after {name}", axes, where=seen)
+
+    def assert_small(self, T: int, D: int, block: int) -> None:
+        """Fail if a tensor is computed that is larger than a tile and than the result."""
+        rng = np.random.Generator(np.random.PCG64(T))
+        q, k, v = (rng.standard_normal((T, D)) for _ in range(3))
+        for causal in (False, True):
+            most = self.student.drivers.largest_tensor(q, k, v, block, causal)
+            self.checks += 1
+            if not isinstance(most, int) or most > 2 * T * D:
+                self.wrong(
+                    f"a tensor of {most} elements is computed, although tiles are {block} x {block}",
+                    f"With T = {T} and D = {D}, queries, keys and the result have {T * D} elements each, all scores "
+                    f"{T * T}.",
+                )
