@@ -81,7 +81,7 @@ def bits_per_character(model: Any, tales: list[Tale], tokens: "list[torch.Tensor
 
 
 def main() -> int:
-    bpe = load_modules(ROOT / "solutions" / "llm", ("bpe",)).bpe
+    bpe = load_modules(course_folder() / "solutions" / "llm", ("bpe",)).bpe
     merges = bpe.train("".join(text_of(tale) for tale in read_tales("train")), NUM_MERGES)
     (DATA / MERGES).write_text(json.dumps(merges) + "\n", encoding="utf-8", newline="\n")
     print(f"wrote {len(merges):,} merges, the last one {merges[-1]}")
