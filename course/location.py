@@ -18,9 +18,9 @@ ENGINE = Path(__file__).resolve().parent.parent  # the folder of the packages `a
 def course_folder() -> Path:
     """Return the folder of the course.
 
-    It is the one that `--course` or the environment names; else the first folder with a course.toml, from the working
-    directory upwards; else the folder of the engine, if that is a course: on a shared server the handout is in one
-    place, and students work in others.
+    It is the one that `--course` or the environment names. Else it is the first folder with a course.toml, from the
+    working directory upwards. Else it is the folder of the engine, if that is a course: on a shared server the handout
+    is in one place, and students work in others.
 
     Raises:
         UserError: if there is none; the message says what to do.

@@ -1,7 +1,8 @@
 """The final grades of a term, with their arithmetic: late days and slip days, dropped assignments, weights.
 
-Pure functions with exact numbers. The order: each assignment's grade by its policy, as a percentage of its full marks;
-the lowest are dropped; the rest is averaged by weight, and only then rounded, half up, to two decimals.
+Pure functions with exact numbers. Each assignment's grade is computed by its policy, as a
+percentage of its full marks. The lowest are dropped. The rest is averaged by weight, and only then rounded, half up,
+to two decimals.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """The grading policy: compute a grade from points, with extra credit and late days. Pure functions, exact numbers.
 
-The order: extra credit is added, the sum is capped if the policy says so, the late penalty is subtracted, the rest is
-scaled to full marks in the gradebook, and only then rounded, half up to the cent.
+Extra credit is added, and the sum is capped if the policy says so. Then the late penalty is subtracted, and the rest
+is scaled to full marks in the gradebook. Only then is it rounded, half up to the cent.
 """
 
 from collections.abc import Mapping

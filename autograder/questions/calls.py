@@ -1,7 +1,7 @@
 """The calls that questions are about: those of the visible tests, made smaller, with new numbers.
 
-No stage has code here. A test shows how an object is made and called; every size in this call becomes a smaller one,
-and what the program does then tells whether the sizes fit together.
+No stage has code here. A test shows how an object is made and called. Every size in this call is replaced
+by a smaller one, and a run shows whether the sizes fit together.
 """
 
 import itertools
@@ -50,7 +50,7 @@ class Call:
 
 
 def _useful(recipe: CallReplay, program: Program) -> bool:
-    """Whether questions can be about a call: of what the student wrote, in evaluation mode, with nothing hidden."""
+    """Whether questions can be about a call: it runs the student's code, in evaluation mode, with nothing hidden."""
     *before, (last, tensors) = recipe.requests
     if last["do"] != "call" or last.get("method") in MODES or any(one.get("stored") for one, _ in before):
         return False

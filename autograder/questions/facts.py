@@ -1,7 +1,7 @@
 """What can be said of the result of a changed call, compared with that of the unchanged one.
 
-A fact is a short sentence that is true or false. Which facts hold is computed from the two results; two facts that may
-hold at the same time are never options of one question, since a wrong option has to be a fact that does not hold.
+A fact is a short sentence that is true or false. Which facts hold is computed from the two results. A wrong option
+must be a fact that does not hold, so two facts that may hold at the same time are never options of one question.
 """
 
 from collections.abc import Iterator

@@ -87,7 +87,7 @@ def _length(option: str, options: Sequence[str]) -> float:
 
 
 def _number(option: str, options: Sequence[str]) -> float:
-    """The sum of its numbers; of what begins with a line, this line."""
+    """The sum of its numbers; for an option that begins with a line, the number of this line."""
     numbers = re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?", option)
     return float(numbers[0]) if option.startswith("line") else sum(map(float, numbers))
 

@@ -1,8 +1,8 @@
 """The files that reviewers write (review.csv, rubric.csv, requests.csv) as tables, changed a row at a time.
 
 A change replaces a row that is there, word for word, by another; one of the two may be missing. So a change is refused
-where somebody else has changed or removed the row in the meantime, and nothing that anybody wrote is lost.
-review-log.csv keeps every change, with who and when.
+if somebody else has changed or removed the row in the meantime, and nobody loses work. The file review-log.csv keeps
+every change, with who and when.
 """
 
 import csv

@@ -101,7 +101,7 @@ class Prediction:
 
 
 def predict(question: str, options: Sequence[str] = (), folder: str | Path = ".") -> Prediction:
-    """Ask for a prediction of what the next cell will show.
+    """Ask for a prediction of the next cell's result.
 
     Args:
         question: plain text.

@@ -1,8 +1,9 @@
 """Short German sentences with their translations, from a small grammar: data for a translator that works in minutes.
 
-The grammar has what makes the two languages differ: gender and case (der Hund, den Hund), endings of verbs and
-adjectives, the verb at the end (hat ... gesehen), inversion (Gestern hat ...), and questions with "do". All sentences
-are made here; there is no corpus. Test sentences combine a verb with an object that it never has in training.
+In this grammar the two languages differ in gender and case (der Hund, den Hund) and in the endings of verbs and
+adjectives. The verb may come last (hat ... gesehen) or before the subject (Gestern hat ...), and English asks with
+"do". All sentences are made here; there is no corpus. Test sentences combine a verb with an object that it never has in
+training.
 """
 
 import random

@@ -4,9 +4,7 @@ import re
 
 import pytest
 
-from tests.support.prose import MOST_WORDS, group, sentences
-
-TESTED = ("guides", "hints")
+from tests.support.prose import GROUPS, MOST_WORDS, group, sentences
 
 # Translated word by word, these are right in other languages. What to write instead is on the right.
 ODD = {
@@ -25,13 +23,13 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("name", TESTED)
+@pytest.mark.parametrize("name", GROUPS)
 def test_sentences_are_short(name):
     long = [sentence for sentence in group(name) if sentence.words > MOST_WORDS]
     assert not long, long[:5]
 
 
-@pytest.mark.parametrize("name", TESTED)
+@pytest.mark.parametrize("name", GROUPS)
 def test_phrases_are_english(name):
     found = [(odd, *sentence) for sentence in group(name) for odd in ODD if re.search(odd, sentence.text, re.I)]
     assert not found, [f"{file}: {text!r}. Write: {ODD[odd]}" for odd, file, text in found[:10]]

@@ -21,7 +21,8 @@ from course.location import ENGINE as ROOT
 MOST_WORDS = 30
 SHORT = 3  # words of a heading or a cell of a table, rather than of a sentence
 GROUPS = ("guides", "notebooks", "hints", "docstrings")
-LEFT_OUT = [r"```.*?```", r"(?m)^ {4,}.*$", r"!\[[^\]]*\]\([^)]*\)", r"<!--.*?-->"]  # code, pictures, comments
+# Code, columns of names, pictures, comments.
+LEFT_OUT = [r"```.*?```", r"(?m)^ {4,}[^\n]*$", r"(?m)^\S+ {2,}[^\n]*$", r"!\[[^\]]*\]\([^)]*\)", r"<!--.*?-->"]
 SYMBOLS = [r"\$\$.*?\$\$", r"\$[^$]+\$", r"`[^`]*`"]  # a formula or a piece of code counts as a word
 BLOCK = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*|#>] ?|\d+\.|[a-z]\) ))|<[^>]+>")
 MARKER = re.compile(r"^\s*(?:[-*#>]+|\d+\.|[a-z]\))\s+")

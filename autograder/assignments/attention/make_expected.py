@@ -229,8 +229,10 @@ def tiny(modules: SimpleNamespace) -> Tensors:
 
 
 def _chosen_again(model: Any, call: dict[str, Any]) -> Tensors:
-    """A start token that the model chooses again in the middle of a sentence, as it does a token of padding, and what
-    it makes of the sentences then; nothing if there is none. No token ends a sentence."""
+    """A start token that the model chooses again within a sentence, as it does a padding token, and the translations.
+
+    Nothing if there is no such token. No token ends a sentence.
+    """
     import torch
 
     model.eos_idx = -1

@@ -63,8 +63,8 @@ def tiny_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]
 def small_arguments(decoder: bool = False, step: bool = False) -> dict[str, np.ndarray]:
     """The arguments of a small layer of the encoder, or of the decoder: 2 sentences of 5 tokens, one with padding.
 
-    With `step` the padding stands in front, since one step computes the last position, and the attention mask forbids
-    this one more than what comes after it.
+    With `step` the padding comes first, since one step computes the last position. The attention mask then forbids this
+    position more than those after it.
     """
     x = numbers(2, 5, SMALL[0])
     if not decoder:
@@ -142,7 +142,7 @@ class TrainedTestCase(StageTestCase):
         return model, weights
 
     def check_layer(self, build: Callable[[float], ObjectProxy], arguments: Mapping[str, np.ndarray]) -> None:
-        """Fail unless a small layer gives what is stored; warn of named arguments and side effects.
+        """Fail unless a small layer returns the stored tensor; warn of named arguments and side effects.
 
         Args:
             build: makes the layer with a given probability of dropout.

@@ -1,12 +1,13 @@
 """Build the autograder for Gradescope: `python -m autograder gradescope build/transformer.zip`.
 
 Upload the archive in "Configure Autograder". It contains everything for grading, including solutions and hidden tests,
-so keep it secret. The seed of the hidden tests is in it too: all students get the same tests, and running the command
-again for the same file keeps the seed, so that grades stay comparable after a correction.
+so keep it secret. It also has the seed of the hidden tests, so
+all students get the same tests. Running the command again for the same file keeps the seed, so that grades stay
+comparable after a correction.
 
 In the container the grader runs as root and the code of a submission runs confined. If the kernel has no Landlock (as
-in gVisor), the code runs as the user "nobody" with seccomp: it can read public files, but neither write nor reach a
-network or another process; solutions, tests and seed are readable by root only. If that is impossible too, every
+in gVisor), the code runs as the user "nobody" with seccomp. It can read public files, but neither write nor reach a
+network or another process. Only root can read solutions, tests and seed. If that is impossible too, every
 submission gets a result that says that the grader failed, unless the archive was built with `--unconfined`. Then the
 code runs unconfined, and each result says so: a hostile submission can read the solution and change its grade.
 """

@@ -1,7 +1,7 @@
 """Make an autograder for a platform: `python -m autograder pack --for prairielearn transformer`.
 
-Every bundle holds the engine, the tests and the settings; all but that of Classroom 50 also the solutions, the hidden
-tests and their seed, so they are as secret as these. What students could fetch (the image, the bundle of Classroom 50)
+Every bundle holds the engine, the tests and the settings. All but that of Classroom 50 also hold the solutions, the
+hidden tests and their seed, so keep them secret. What students could fetch (the image, the bundle of Classroom 50)
 has none of them. docs/platforms.md says what to do with each.
 """
 

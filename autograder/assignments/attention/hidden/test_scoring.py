@@ -61,7 +61,7 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
                     self.same_gradient("scores", None, np.ones(1), "")
 
     def cut_off(self, softmax: Twins, scores: np.ndarray, valid_lens: np.ndarray) -> None:
-        """Fail unless the weights are right, and what stands at forbidden keys does not matter."""
+        """Fail unless the weights are right, and forbidden keys do not matter."""
         weights = self.same(lambda function: function(scores, valid_lens), softmax, "weights", WEIGHTS)
         lengths = valid_lens[:, None] if valid_lens.ndim == 1 else valid_lens
         forbidden = np.arange(scores.shape[-1]) >= lengths[..., None]

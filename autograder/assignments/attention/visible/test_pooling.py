@@ -23,7 +23,7 @@ class TestPooling(StageTestCase):
                 self.assert_tensor(self.kernel(name)(stored["u"]), stored[name], f"{name}(u)", "n m")
 
     def pool(self, case: str, kernel: str) -> None:
-        """Fail unless `attention_pooling` gives what is stored."""
+        """Fail unless `attention_pooling` returns the stored tensors."""
         stored = self.stored(case)
         inputs = {name: stored[name] for name in ("queries", "keys", "values")}
         result = self.student.pooling.attention_pooling(
@@ -103,7 +103,7 @@ class TestPooling(StageTestCase):
             self.wrong("after log_width has changed, the width is still the old one: is it computed in each call?", why)
 
     def leave_out(self, case: str, kernel: str) -> None:
-        """Fail unless `leave_one_out` gives what is stored."""
+        """Fail unless `leave_one_out` returns the stored tensors."""
         stored = self.stored(case)
         model = self.student.pooling.KernelRegression(self.kernel(kernel), float(stored["width"]))
         predictions, weights = self.items(model.leave_one_out(stored["keys"], stored["values"]), 2, "leave_one_out")

@@ -47,7 +47,7 @@ class TestScoring(AttendingTestCase):
                 self.argument_changed("scores")
 
     def attend(self, case: str, build: Callable[[float], Any]) -> None:
-        """Fail unless an attention gives what is stored, without lengths and with them, and in training.
+        """Fail unless an attention returns the stored tensors, without lengths and with them, and in training.
 
         Args:
             build: makes the attention with a probability of dropout.

@@ -1,4 +1,4 @@
-"""Formulations of the split into heads, and of what the two methods of multi-head attention share."""
+"""Formulations of the split into heads, and of the code that the two methods of multi-head attention share."""
 
 from autograder.assignments.transformer.formulations.mha import QKV, SDPA, F
 from autograder.authoring.formulations import Formulation

@@ -75,7 +75,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         return mask
 
     def attend(self, plain: Twins, where: np.ndarray | None = None, **inputs: np.ndarray) -> np.ndarray:
-        """Fail unless attention gives what the reference gives."""
+        """Fail unless attention returns the same as the reference."""
         self.after_projection(plain, inputs)
         return self.same(
             lambda model: model.compute_scaled_dot_product_attention(**inputs), plain, "x", "B T_q d_model", where
@@ -89,7 +89,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         return gradients
 
     def ignores(self, plain: Twins, forbidden: np.ndarray, where: bool | np.ndarray = True, **inputs) -> None:
-        """Fail if what stands at forbidden keys, True in (B, T_k), changes the output `where` it counts."""
+        """Fail if forbidden keys, True in (B, T_k), change the output `where` it counts."""
         keys = forbidden[:, None, :, None]
         # The scores of all allowed keys are near -40, so that a fill value that is not far lower shows.
         B, H, T_q, d_k = inputs["query"].shape

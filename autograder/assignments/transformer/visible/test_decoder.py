@@ -44,7 +44,7 @@ class TestDecoder(TrainedTestCase):
             self.check_model()
 
     def check_without_source(self) -> None:
-        """Fail unless a small layer without cross-attention, that of a language model, gives what is stored."""
+        """Fail unless a small layer without cross-attention, that of a language model, returns the stored tensor."""
         layer = self.student.decoder.TransformerDecoderLayer(*SMALL, 0.0, no_encoder_attn=True)
         layer.load_state(small_weights(layer.shapes()))
         y = layer(small_arguments(decoder=True)["x"])

@@ -28,7 +28,7 @@ class TestEncoder(TrainedTestCase):
             self.check_model()
 
     def check_model(self) -> None:
-        """Fail unless the trained encoder gives what is stored."""
+        """Fail unless the trained encoder returns the stored tensor."""
         stored = self.stored("sentences")
         model = self.trained_transformer()
         result = model.forward_encoder(src=stored["src"], src_lengths=stored["src_lengths"])

@@ -62,7 +62,7 @@ class TestInference(TrainedTestCase):
             self.wrong("a second call with the same sentences in reverse order returns different tokens", KEPT_WHY)
 
     def warn_of_step(self) -> None:
-        """Warn of what a step of a small layer should not do."""
+        """Warn of side effects of a step of a small layer."""
         layer = self.student.decoder.TransformerDecoderLayer(*SMALL, KEPT)
         layer.load_state(small_weights(layer.shapes()))
         arguments = {**small_arguments(decoder=True, step=True), "cache": self.stored("layer")["cache"]}
@@ -85,7 +85,7 @@ class TestInference(TrainedTestCase):
                 self.wrong(f"decoded sentence {number} does not end at max_output_length = 3", *lengths)
 
     def check_step(self) -> None:
-        """Fail unless one step of a small layer, with a cache, gives what is stored."""
+        """Fail unless one step of a small layer, with a cache, returns the stored tensor."""
         layer = self.student.decoder.TransformerDecoderLayer(*SMALL, KEPT)
         layer.load_state(small_weights(layer.shapes()))
         stored = self.stored("layer")
@@ -145,7 +145,7 @@ class TestInference(TrainedTestCase):
             self.check_new_list()
 
     def check_steps_of_all(self) -> None:
-        """Fail unless the steps of a small decoder give what all its layers at once do, with a cache and without."""
+        """Fail unless the steps of a small decoder agree with all its layers at once, with a cache and without."""
         stack = self.student.decoder.TransformerDecoder(2, *SMALL, KEPT, False, None)
         stack.load_state(small_weights(stack.shapes()))
         x, cache = numbers(2, 3, SMALL[0]), None

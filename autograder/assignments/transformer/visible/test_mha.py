@@ -92,7 +92,7 @@ class TestMultiHeadAttention(RelativeTestCase):
             self.assert_tensor(x, stored["x"], "x in training mode", "B T_q d_model")
 
     def warn_of_calls(self, case: str, masks: dict[str, np.ndarray]) -> None:
-        """Warn of what `forward` and attention should not do with these masks."""
+        """Warn of side effects of `forward` and attention with these masks."""
         stored = self.stored(case)
         mha = self.projected(stored)
         inputs = dict(zip(("query", "key", "value"), map(stored.get, "QKV"), strict=True))

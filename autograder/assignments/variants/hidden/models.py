@@ -46,8 +46,9 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
     ) -> None:
         """Fail unless dropout stands where it does in the reference.
 
-        Where dropout keeps every element it multiplies by 1 / (1 - p), which shows where it stands; where it drops
-        every element, 0 stands there. Nothing is left to chance but that two calls with a probability of 0.5 differ.
+        Where dropout keeps every element it multiplies by 1 / (1 - p), which shows where it is applied; if it drops
+        every element, the result there is 0. Nothing is left to chance but that two calls with a probability of 0.5
+        differ.
 
         Args:
             build: makes the object with a given probability of dropout.

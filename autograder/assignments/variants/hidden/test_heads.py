@@ -76,7 +76,7 @@ class TestHeads(VariantsTestCase):
             self.same(lambda model: model(x, mask), attention, title, axes, limit=SHIFT_LIMIT)
 
     def hides(self, attention: Twins, d_model: int, width: int, axes: str) -> None:
-        """Fail if what stands at forbidden keys changes the other positions, however large it is."""
+        """Fail if forbidden keys change the other positions, however large their values are."""
         T = 6
         x, mask = self.random(2, T, d_model), np.zeros((2, 1, T), dtype=bool)
         mask[:, :, 4:] = True

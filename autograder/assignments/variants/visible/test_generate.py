@@ -19,8 +19,8 @@ class TestGenerate(CheckingTestCase):
     def check_step(self, result: Any, stored: dict[str, np.ndarray]) -> list[list[np.ndarray]]:
         """Fail unless logits and cache are those that are stored; the stored cache is given back.
 
-        The next step begins with that, and not with the student's: they differ in the last digits, so that the call
-        would be another one on each machine, and not be found among those that are stored (see `known_steps`).
+        The next step begins with this cache, not with the student's. Theirs differ in the last digits, so the call
+        would differ on each machine and not be found among the stored ones (see `localization.reference`).
         """
         logits, cache = self.items(result, 2, "forward_cached")
         self.assert_tensor(logits, stored["logits"], "the logits", "B T V")
