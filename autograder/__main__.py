@@ -254,7 +254,7 @@ def check_words(words: list[str], chosen: Assignment) -> None:
 
 
 def own_folder(chosen: Assignment) -> Path:
-    """The folder that is graded where none is named: this one, if modules lie in it, else that of the course.
+    """The folder to grade if none is named: this one, if it has modules, else the course's.
 
     On a shared server students work in folders of their own, and the course lies elsewhere.
     """

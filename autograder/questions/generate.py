@@ -91,7 +91,7 @@ def paper(
 
 
 def calls_of(stage: Stage, assignment: Assignment, workers: Workers) -> StageCalls | None:
-    """The calls of a stage, made small: of what was handed out, with stand-ins for all that the stage has one write.
+    """The small calls of a stage, from the handed-out code with stand-ins for the functions that students write.
 
     None where the stand-ins do not pass the tests: then each program shows its own calls.
     """

@@ -86,8 +86,8 @@ def beam_search(
 ) -> list[list[int]]:
     """Translate many sentences at once, following the `beam` most probable prefixes of each.
 
-    The score of a finished translation of n tokens is its log-probability divided by ((5 + n) / 6) ** length_penalty,
-    as in section 6.1 of the paper, because every token lowers the log-probability. The search for a sentence ends when
+    Every token lowers the log-probability. So the score of a finished translation of n tokens is its log-probability
+    divided by ((5 + n) / 6) ** length_penalty, as in section 6.1 of the paper. The search for a sentence ends when
     none of its prefixes can exceed the best finished translation.
 
     Args:

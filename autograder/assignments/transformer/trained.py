@@ -218,8 +218,8 @@ class TrainedTestCase(StageTestCase):
     ) -> None:
         """Fail unless dropout stands on the output of each sub-layer of a layer, and only there.
 
-        Each sub-layer ends with a linear layer. So where dropout keeps every element, the output in training mode is
-        that of evaluation mode with these linear layers multiplied by 1 / (1 - p); where it drops all, by 0.
+        Each sub-layer ends with a linear layer. If dropout keeps every element, the output in training mode is that
+        of evaluation mode with these linear layers multiplied by 1 / (1 - p). If it drops all, the factor is 0.
 
         Args:
             build: makes the layer with a given probability of dropout.

@@ -76,8 +76,10 @@ def _further(statement: ast.stmt, like: ast.stmt, text: Offsets) -> Iterator[Mov
 
 
 def _renewed(before: list[ast.stmt], loop: ast.For, after: list[ast.stmt], text: Offsets) -> Iterator[Move]:
-    """Statements before a loop, moved to the start of its body: they create a mask, list or counter that only the loop
-    fills, and that should perhaps be empty again in each iteration."""
+    """Statements before a loop, moved to the start of its body.
+
+    They create a mask, list or counter that only the loop fills. Perhaps it should be empty again in each iteration.
+    """
     changed, begin = _changed(loop), text.start(loop.body[0])
     indent = text.source[text.starts[loop.body[0].lineno - 1] : begin]
     elsewhere = {node.id for other in (*after, loop.iter) for node in ast.walk(other) if isinstance(node, ast.Name)}

@@ -59,8 +59,8 @@ class CheckingTestCase(StageTestCase):
     def assert_state(self, state: Any, expected: Sequence[np.ndarray], name: str) -> None:
         """Fail unless a state of the online softmax is right.
 
-        What counts is the mean of the values, acc / total, and the logarithm of the sum, m + log(total). So another
-        number in the place of the largest score would be as good, if the sums are taken relative to it.
+        What counts is the mean of the values, acc / total, and the logarithm of the sum, m + log(total). So any other
+        number would do instead of the largest score, if the sums are relative to it.
         """
         m, total, acc = self.items(state, 3, "online_softmax_step")
         right_m, right_total, right_acc = expected

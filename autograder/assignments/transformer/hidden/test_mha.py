@@ -244,7 +244,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         self.attend(plain, **heads, **{name: mask != 0 for name, mask in masks.items()})
 
     def nothing_left(self, plain: Twins, T: int, heads: dict[str, np.ndarray]) -> None:
-        """Fail unless the other queries give what they should where some may attend to nothing.
+        """Fail unless the other queries get the right result if some may attend to nothing.
 
         What those give is not graded: filling with minus infinity, as many do, gives NaN there.
         """
