@@ -12,7 +12,7 @@ from tests.bugs import ablate
 from tests.bugs.corpus import bugs, chosen_bugs, program
 from tests.bugs.judge import visible_outcome
 
-SAMPLE = 24
+SAMPLE = 48
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def test_most_lines_are_named(outcomes):
 
 def test_few_claims_are_false(outcomes):
     wrong = [one for one in outcomes if one.false]
-    assert len(wrong) <= 0.25 * len(outcomes), [(one.id, one.false) for one in wrong]
+    assert len(wrong) <= 0.2 * len(outcomes), [(one.id, one.false) for one in wrong]
 
 
 def test_every_bug_fits_and_changes_the_syntax_tree():
