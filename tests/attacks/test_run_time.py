@@ -70,7 +70,7 @@ MORE = {
         ),
         "attend",
     ),
-    # What a second red team found. Their ways end in other operators or at other callers than were refused then.
+    # Later attacks, by other operators and other callers.
     "an annotation": (
         (
             "import inspect\ndef tool(x): ...\n"
