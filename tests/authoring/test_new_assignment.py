@@ -99,7 +99,7 @@ def test_its_handout_has_what_it_needs_and_nothing_else(project):
         *(f"{TOY}/expected/norm.safetensors", "notebooks/toy/0_start.ipynb", "notebooks/toy/1_norm.ipynb"),
         "notebooks/toy/toy.py",
     }
-    unwanted = ("checkpoints/", "img/", "course/data/", "course/figures/", "course/variants/", "solutions/")
+    unwanted = ("checkpoints/", "img/", "course/data/", "course/figures/notebook", "course/variants/", "solutions/")
     assert not [name for name in names if name.startswith(unwanted)]
     assert {name for name in names if name.startswith("docs/")} == {"docs/student-guide.md"}
     for text in texts:
