@@ -12,7 +12,7 @@ from tests.bugs import ablate
 from tests.bugs.corpus import bugs, chosen_bugs, program
 from tests.bugs.judge import visible_outcome
 
-SAMPLE = 48
+SAMPLE = 36
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ SOURCES = read_submission(VARIANTS.solution, VARIANTS).sources
 # What answers a function: the stage, the function's first line, and what is put before it.
 MEAN, GELU = "        mean = x.mean(dim=-1, keepdim=True)", "    return 0.5 * x * (1 + torch.erf"
 LOSS, CLIP, COSINE = "    surprise = -F.log_softmax", "    gradients = [parameter.grad", "    if step <= warmup:\n"
-RMS = "        return self.weight * x * torch.rsqrt"
+RMS = "        wide = x.to(torch.promote_types"
 FLAT = "logits.flatten(0, 1), targets.flatten()"
 ANSWERS = {
     "layer norm": ("layers", MEAN, "M.F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)"),

@@ -91,7 +91,7 @@ def test_verbose_shows_what_the_code_prints_without_control_characters(tmp_path)
 
 
 BAD_USAGE = {
-    "stage": (["attention"], "there is no stage 'attention'; the stages are mha, pe, encoder, decoder, inference"),
+    "stage": (["attention"], "there is no stage or command 'attention'"),
     "folder": (["--submission", "nowhere"], "there is no folder nowhere"),
     "file": (["--submission", "README.md"], "there is no folder README.md"),
     "no modules": (["--submission", "docs"], "holds none of the modules"),

@@ -61,7 +61,7 @@ def test_help_lists_every_command(capsys):
         main(["--help"])
     said = capsys.readouterr().out
     for name, (_, group, words) in COMMANDS.items():
-        assert re.search(rf"^{group}:$(\n  .*)*\n  {name} +{words}$", said, re.MULTILINE)
+        assert re.search(rf"^for {group}:$(\n  .*)*\n  {name} +{words}$", said, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_help_lists_every_command(capsys):
         ("docter", "do you mean doctor?"),
         ("encodr", "do you mean encoder?"),
         ("pooling", "add --assignment attention"),
-        ("zzz", "there is no stage 'zzz'; the stages are"),
+        ("zzz", "there is no stage or command 'zzz'; python -m autograder --help lists the commands (the stages are"),
     ],
 )
 def test_a_word_that_is_none(capsys, word, says):

@@ -122,8 +122,8 @@ def test_odd_code_costs_nobody_else_the_questions(tmp_path, capsys):
     key = ask(tmp_path / "class", tmp_path / "out", "--count", "1", "--seed", "3", "--assignment", "transformer")
     assert len(key["students"]["good"]["questions"]) == 1
     shown = capsys.readouterr().out
-    assert re.search("deep: the code (cannot be parsed|is nested too deeply)", shown)
     assert re.search("signs: the code (cannot be parsed|is nested too deeply)", shown)
+    assert key["students"]["deep"]["questions"] or "deep: the code is nested too deeply" in shown
     assert "left out 1 file (mha.py) that no student has" in shown
 
 

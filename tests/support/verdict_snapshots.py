@@ -12,6 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from autograder.grading.grade_submission import grade
+from autograder.localization import repair
 from autograder.manifest import assignment
 from autograder.reports.one_screen import drawn
 from autograder.sandbox.worker_processes import Workers, make_workers
@@ -20,6 +21,8 @@ from tests.bugs.corpus import Bug, bugs
 
 FOLDER = Path(__file__).parent.parent / "reports" / "verdicts"
 WIDTH = 100
+
+repair.SECONDS, repair.CALL_SECONDS = 60.0, 2.0  # the verdicts of an idle machine
 
 
 def chosen() -> Iterator[Bug]:
