@@ -32,7 +32,7 @@ class Mistake:
             LookupError: if the text to change does not occur exactly once in the module.
         """
         if (count := sources[self.module].count(self.old)) != 1:
-            raise LookupError(f"{self.id}: the text to change stands {count} times in {self.module}.py, not once")
+            raise LookupError(f"{self.id}: the text to change occurs {count} times in {self.module}.py, not once")
         return {**sources, self.module: sources[self.module].replace(self.old, self.new)}
 
 
