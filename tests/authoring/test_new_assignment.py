@@ -214,7 +214,7 @@ BROKEN = {
         "mistakes",
         "norm.eps-outside-root",
         [(MISTAKES, "(variance + self.eps)", "(size)")],
-        "stands 0",
+        "occurs 0 times",
     ),
     "mistake in given lines": (
         "mistakes",

@@ -23,7 +23,7 @@ MISTAKES = all_mistakes("transformer")
 
 @pytest.mark.parametrize(("old", "number"), [("no such text", 0), ("return", SOURCES["mha"].count("return"))])
 def test_a_text_that_does_not_stand_exactly_once_is_refused(old, number):
-    with pytest.raises(LookupError, match=f"stands {number} times in mha.py"):
+    with pytest.raises(LookupError, match=f"occurs {number} times in mha.py"):
         replace(MISTAKES[0], module="mha", old=old).apply(SOURCES)
 
 
