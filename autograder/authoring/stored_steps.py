@@ -53,7 +53,7 @@ def traces(wanted: Iterable[CallReplay], code: Code, workers: Workers) -> dict[s
                 twice = [followed(recipe, student, SECONDS) for _ in range(2)]
             except (StudentFault, Unreadable):
                 continue
-            if twice[0].raised is None and (trace := steady(*twice)):
+            if twice[0].ending.raised is None and (trace := steady(*twice)):
                 recorded[recipe.digest] = trace
     finally:
         student.close()
@@ -71,7 +71,7 @@ def steady(first: Trace, second: Trace) -> Trace | None:
         return None
     changed = ~np.isclose(first.signatures, second.signatures, rtol=0, atol=LIMIT, equal_nan=True).all(axis=1)
     changed |= no_tensor(first.signatures) & (first.signatures != second.signatures).any(axis=1)
-    if changed[list(first.results)].any():
+    if changed[list(first.ending.results)].any():
         return None
     return replace(first, signatures=np.where(changed[:, None], np.nan, first.signatures))
 
@@ -94,9 +94,9 @@ def known(assignment: Assignment, stage: Stage, workers: Workers) -> dict[str, R
     reference = named_reference(assignment, stage)
     calls = recipes(stage, reference, workers)
     recorded = traces(calls.values(), reference, workers)
-    right = {digest: trace for digest, trace in recorded.items() if trace.results or trace.steps}
+    right = {digest: trace for digest, trace in recorded.items() if trace.ending.results or trace.steps}
     calls = {digest: calls[digest] for digest in right}
-    whole = [recipe for digest, recipe in calls.items() if right[digest].whole]
+    whole = [recipe for digest, recipe in calls.items() if right[digest].ending.whole]
     others = [
         traces(calls.values() if number % SELDOM == 0 else whole, code, workers)
         for number, code in enumerate(other_code(assignment, stage).values())

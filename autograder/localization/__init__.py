@@ -73,7 +73,7 @@ def _by_values(
     search = RepairSearch(passing)
     try:
         # Cheap calls first: their repairs are tried on the others.
-        ordered = sorted(cases, key=lambda pair: pair[0].trace.ran)
+        ordered = sorted(cases, key=lambda pair: pair[0].trace.ending.ran)
         for number, (case, failure) in enumerate(ordered):
             suspected = find_suspects(case.alignment, case.source)
             share = len({later.recipe.digest for later, _ in ordered[number:]})
@@ -116,7 +116,9 @@ def _case(failure: Failure, stage: Stage) -> Case | None:
     student = _student(failure, recipe)
     try:
         trace = followed(recipe, student)
-        if not trace.results and trace.raised is None and recipe.earlier:  # an earlier call kept the values
+        if (
+            not trace.ending.results and trace.ending.raised is None and recipe.earlier
+        ):  # an earlier call kept the values
             trace = followed(recipe, student, earlier=True)
     finally:
         _end(student, failure)

@@ -146,16 +146,16 @@ def align(trace: Trace, reference: ReferenceTrace) -> Alignment:
     strange = _strange(trace, rows, trivial, plain & tensors)
     empty = np.array([name in UNFILLED + RANDOM for name in trace.operations], dtype=bool)
     right = matched | ~trace.made | empty | weights | (trivial & ~strange)
-    if len(trace.results) == len(reference.results):
-        for node, row in zip(trace.results, reference.results, strict=True):
+    if len(trace.ending.results) == len(reference.results):
+        for node, row in zip(trace.ending.results, reference.results, strict=True):
             right[node] &= bool(unknown[node]) or (rows[node] == row if trivial[node] else rows[node] >= 0)
     for node in range(trace.size):  # a value that was not seen is as right as its inputs
         if (unknown[node] or _passed_on(trace, node, plain)) and not right[node]:
             right[node] = all(right[source] for source in trace.inputs[node])
     weak = _weak(trace, reference, rows, binary, trivial, alike & ~plain) & ~_shown(trace, matched, alike, users)
     weak |= np.array([name in RANDOM or name == TRAINED for name in trace.operations], dtype=bool)
-    if len(trace.results) == len(reference.results):
-        weak[[node for node in trace.results if rows[node] < 0]] = False
+    if len(trace.ending.results) == len(reference.results):
+        weak[[node for node in trace.ending.results if rows[node] < 0]] = False
     seen = rows, trivial, plain, tensors, unknown, matched, right, weak & trace.made
     return Alignment(trace, reference, *seen, _used(trace))
 
@@ -272,7 +272,7 @@ def _weak(
 
 def _used(trace: Trace) -> np.ndarray:
     """Whether the result of the call, or its exception, depends on a node."""
-    ends = trace.raised if trace.raised is not None else trace.results
+    ends = trace.ending.raised if trace.ending.raised is not None else trace.ending.results
     used = np.zeros(trace.size, dtype=bool)
     used[list(ends) if ends else slice(None)] = True
     for node in range(trace.size - 1, -1, -1):

@@ -36,8 +36,8 @@ class Case:
 
     def ran(self, file: str, statement: ast.stmt) -> bool:
         """Whether a statement was reached; True if that is not known."""
-        if not self.trace.whole or len(self.trace.begun) >= MOST_LINES or not self.trace.begun:
+        if not self.trace.ending.whole or len(self.trace.ending.reached) >= MOST_LINES or not self.trace.ending.reached:
             return True
         body = getattr(statement, "body", None)
         last = max(statement.lineno, body[0].lineno - 1) if isinstance(body, list) and body else statement.end_lineno
-        return any((file, line) in self.trace.begun for line in range(statement.lineno, (last or 0) + 1))
+        return any((file, line) in self.trace.ending.reached for line in range(statement.lineno, (last or 0) + 1))

@@ -136,38 +136,22 @@ def trace_of_reference(
     """
     agreed = {path.rpartition(".")[2] for path in (*given, *written)}
     agreed_calls = {call.path for call in reference.calls if _name(call.path) in agreed}
-    index: dict[tuple[float, ...], int] = {}
-    rows: list[np.ndarray] = []
-
-    def row(signature: np.ndarray) -> int:
-        key = tuple(np.round(signature, 5))
-        if key not in index:
-            index[key] = len(rows)
-            rows.append(signature)
-        return index[key]
-
+    table = _Table()
+    row = table.row
     calls: dict[str, set[Rows]] = {}
     returns: dict[str, set[Rows]] = {}
     counts: list[Counter[str]] = []
     touched: list[set[str]] = []
     made_from: set[tuple[int, str, int]] = set()
     for trace in (reference, *others):
-        last = trace.size if reference.whole or trace is reference else BEGINNING
         usable = np.isfinite(trace.signatures[:, 0]) & ~constant(trace.signatures)
-        alone = usable | unusual(trace.signatures)
-        numbers = no_tensor(trace.signatures)
-        # Constant tensors get rows too: they prove nothing, but they are not suspicious.
-        made = np.flatnonzero(trace.made & np.isfinite(trace.signatures[:, 0]))[:last]
-        growing = in_progress(trace)
-        of_node = {int(node): row(trace.signatures[node]) for node in made if node not in growing}
-        telling = {node: number for node, number in of_node.items() if alone[node] and not numbers[node]}
-        begins = np.flatnonzero(~trace.made & usable & ~numbers)[:last]
-        telling |= {int(node): row(trace.signatures[node]) for node in begins}
+        last = trace.size if reference.ending.whole or trace is reference else BEGINNING
+        telling = _telling_rows(trace, usable, last, row)
         made_from |= {
             (telling[source], trace.operations[node], number)
             for node, number in telling.items()
             for source in trace.inputs[node]
-            if reference.whole and source in telling
+            if reference.ending.whole and source in telling
         }
         nodes = {node for call in trace.calls for node in (*call.inputs, *call.outputs)}
         looked = {node: row(trace.signatures[node]) if usable[node] else -2 for node in sorted(nodes)}
@@ -177,24 +161,55 @@ def trace_of_reference(
             calls.setdefault(call.path, set()).add(given_to(call, looked.__getitem__))
             if call.returns:
                 returns.setdefault(call.path, set()).add(tuple(looked[node] for node in call.outputs))
-        if trace.whole:
+        if trace.ending.whole:
             counts.append(Counter(call.path for call in trace.calls if not call.path.endswith("()")))
             touched.append(modules_of(trace))
-    always = set.intersection(set(counts[0]), *touched) if counts and reference.whole else set()
-    results = tuple(row(reference.signatures[node]) for node in reference.results)
+    always = set.intersection(set(counts[0]), *touched) if counts and reference.ending.whole else set()
+    results = tuple(row(reference.signatures[node]) for node in reference.ending.results)
     steps = _steps(reference, row)
     return ReferenceTrace(
-        np.array(rows, dtype=np.float32).astype(np.float64).reshape(-1, COLUMNS),
+        np.array(table.rows, dtype=np.float32).astype(np.float64).reshape(-1, COLUMNS),
         steps,
         {path: tuple(sorted(sets)) for path, sets in calls.items()},
         {path: tuple(sorted(sets)) for path, sets in returns.items()},
         {path: max(count[path] for count in counts) for path in sorted(always)},
         results,
-        reference.shapes,
+        reference.ending.shapes,
         tuple(given),
-        reference.whole,
+        reference.ending.whole,
         tuple(sorted(made_from)),
     )
+
+
+class _Table:
+    """The different signatures of several traces, numbered in the order in which they first occur."""
+
+    def __init__(self) -> None:
+        self.rows: list[np.ndarray] = []
+        self._numbers: dict[tuple[float, ...], int] = {}
+
+    def row(self, signature: np.ndarray) -> int:
+        key = tuple(np.round(signature, 5))
+        if key not in self._numbers:
+            self._numbers[key] = len(self.rows)
+            self.rows.append(signature)
+        return self._numbers[key]
+
+
+def _telling_rows(trace: Trace, usable: np.ndarray, last: int, row: Callable[[np.ndarray], int]) -> dict[int, int]:
+    """The rows of the nodes whose signature alone identifies a value. Every computed value gets a row.
+
+    Constant tensors get rows too: they prove nothing, but they are not suspicious.
+    """
+    numbers, growing = no_tensor(trace.signatures), in_progress(trace)
+    made = np.flatnonzero(trace.made & np.isfinite(trace.signatures[:, 0]))[:last]
+    alone = usable | unusual(trace.signatures)
+    rows = {int(node): row(trace.signatures[node]) for node in made if node not in growing}
+    given = np.flatnonzero(~trace.made & usable & ~numbers)[:last]
+    return {
+        **{node: number for node, number in rows.items() if alone[node] and not numbers[node]},
+        **{int(node): row(trace.signatures[node]) for node in given},
+    }
 
 
 def in_progress(trace: Trace) -> set[int]:

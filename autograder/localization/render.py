@@ -56,9 +56,9 @@ def _why(diagnosis: Diagnosis) -> list[str]:
     suspect, repair = diagnosis.suspect, diagnosis.repair
     if diagnosis.claim:
         return [CLAIMS[diagnosis.claim].format(name=diagnosis.name)]
-    if repair and repair.edit.adds:
-        return [f"Calling {repair.edit.adds} before this line fixes this call."]
-    if repair and repair.edit.renews:
+    if repair and repair.edit.call:
+        return [f"Calling {repair.edit.call} before this line fixes this call."]
+    if repair and repair.edit.kind == "renewal":
         return [f"Running this line in each round of the loop in line {repair.edit.other} fixes this call."]
     if repair and repair.edit.other:
         return [f"Exchanging it with the statement in line {repair.edit.other} fixes this call."]

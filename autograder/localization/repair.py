@@ -36,7 +36,8 @@ MOST_EDITS = 6_000
 SECONDS, CALL_SECONDS = 2.0, 0.5
 # Distances, in steps of data flow, of a line that is not a suspect; and how many edits of a line count as one step.
 ELSEWHERE, RIGHT, CONSTRUCTOR, PER_STEP = 6, 4, 4, 6
-NAME, MOVE, COMPLETION = 1, 2, 4  # extra costs of these kinds of edits
+COSTS = {"name": 1, "move": 2, "term": 4}  # extra costs of some kinds of edits
+MOVES = ("move", "renewal")
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class RepairSearch:
             with self.student.aside(CALL_SECONDS) as ask:
                 trials = Trials(case.recipe, ask)
                 for edit in (*self.known, *ranked_edits(case, suspects)):
-                    if self.left <= least + case.trace.ran or time.monotonic() > self.end:
+                    if self.left <= least + case.trace.ending.ran or time.monotonic() > self.end:
                         break
                     line = statement_at(case, edit)
                     known = repairs.get(line)
@@ -100,16 +101,16 @@ class RepairSearch:
         code = case.recipe.code
         known = len(case.reference.shapes) == len(case.reference.results)
         texts = all(harmless(code.sources[module], code.sources) for module in code.modules)
-        return known and texts and (case.trace.ran <= LARGE_CALL or bool(self.known))
+        return known and texts and (case.trace.ending.ran <= LARGE_CALL or bool(self.known))
 
     def _fixes(self, edit: SmallChange, trials: Trials, case: Case) -> bool:
         """Whether the call returns the right result with an edit."""
         results = self._results(edit, trials)
         before, now = (
-            sum(map(math.prod, shapes)) for shapes in (case.trace.shapes, [result.shape for result in results])
+            sum(map(math.prod, shapes)) for shapes in (case.trace.ending.shapes, [result.shape for result in results])
         )
         more = max(1, min(4, now // before)) if before else 1  # a larger result means that more operations ran
-        cost = case.trace.ran * more if results else case.trace.ran // (1 if case.raised else 4)
+        cost = case.trace.ending.ran * more if results else case.trace.ending.ran // (1 if case.raised else 4)
         self.left -= cost + EACH + NEW_OBJECT * trials.makes_anew(edit)
         known = case.reference
         first = len(known.shapes) - len(results) if trials.reads else 0  # only the attribute is returned
@@ -122,7 +123,7 @@ class RepairSearch:
         """Whether the test gets further with the last edit, and which part the edit breaks."""
         assert self.student is not None
         assert case.further is not None
-        self.left -= WHOLE_TEST if case.trace.ran else WHOLE_TEST // 4
+        self.left -= WHOLE_TEST if case.trace.ending.ran else WHOLE_TEST // 4
         self.student.kept.clear()
         # A single number, or chosen positions, may be right by chance: then the whole test must pass.
         single = case.whole_numbers or all(math.prod(shape) == 1 for shape in case.reference.shapes)
@@ -163,7 +164,7 @@ def ranked_edits(case: Case, suspects: Sequence[Suspect]) -> Iterator[SmallChang
         if not case.raised
         else set()
     )
-    chosen = case.whole_numbers or (not case.raised and case.trace.shapes != case.reference.shapes)
+    chosen = case.whole_numbers or (not case.raised and case.trace.ending.shapes != case.reference.shapes)
     ranked: list[tuple[float, int, SmallChange]] = []
     for module in case.recipe.code.modules:
         text = case.recipe.code.sources[module]
@@ -177,17 +178,17 @@ def ranked_edits(case: Case, suspects: Sequence[Suspect]) -> Iterator[SmallChang
                 continue
             likely = {*unused_names(node), *unused_arguments(node), *unused}
             for turn, edit in _edits(module, text, name, idle, not any(case.reference.shapes)):
-                if ran and edit.line not in ran and not edit.moves and not name.endswith("__init__"):
+                if ran and edit.line not in ran and edit.kind not in MOVES and not name.endswith("__init__"):
                     continue
                 place = f"{module}.py", edit.line
                 cost = distances.get(place, ELSEWHERE + RIGHT * (place in right)) + turn / PER_STEP
                 cost += CONSTRUCTOR * (name.endswith("__init__") and place not in distances)
-                cost += NAME * edit.names + MOVE * (edit.moves and not edit.renews) + COMPLETION * edit.completes
+                cost += COSTS.get(edit.kind, 0)
                 if edit.steers and chosen:  # the loop ends too early or too late, or is in the wrong order
                     cost = min(cost, 0)
                 if (
                     edit.text in likely
-                    or edit.adds
+                    or edit.kind == "call"
                     or edit.text.startswith(tuple(f"self.{attribute}(" for attribute in unused))
                 ):
                     cost = -1
@@ -205,7 +206,7 @@ def _edits(module: str, text: str, path: str, idle: tuple[str, ...], numbers: bo
     turns = []
     for edit in edits:
         of_place[edit.start, edit.end] += 1
-        turns.append((edit.names + 2 * edit.moves, of_place[edit.start, edit.end], edit))
+        turns.append(((edit.kind == "name") + 2 * (edit.kind in MOVES), of_place[edit.start, edit.end], edit))
     numbered = []
     for _, _, edit in sorted(turns, key=lambda entry: entry[:2]):
         numbered.append((of_line[edit.line], edit))
@@ -219,16 +220,16 @@ def distance_to(case: Case, suspects: Sequence[Suspect]) -> dict[tuple[str, int]
     distances: dict[tuple[str, int], int] = {}
     starts = [suspect.line for suspect in suspects]
     nodes: list[int] = []
-    for line in starts[:1] or ([trace.raised_at] if trace.raised_at else []):
+    for line in starts[:1] or ([trace.ending.raised_at] if trace.ending.raised_at else []):
         nodes += [node for node, at in enumerate(trace.lines) if at == line]
         nodes += [node for call in trace.calls if call.line == line for node in call.inputs]
         nodes += [node for call in trace.calls if call.returns == line for node in call.outputs]
-    for number, line in enumerate([*starts, *([trace.raised_at] if trace.raised_at else [])]):
+    for number, line in enumerate([*starts, *([trace.ending.raised_at] if trace.ending.raised_at else [])]):
         distances.setdefault((line.file, line.number), min(number, 1))
     for suspect in suspects:
         for line in suspect.sources:
             distances.setdefault((line.file, line.number), 1)
-    nodes += trace.raised or ()
+    nodes += trace.ending.raised or ()
     seen, far = set(nodes), 0
     while nodes and far < ELSEWHERE:
         far += 1

@@ -58,7 +58,10 @@ def kept_lines(fresh: Trace, later: Trace) -> tuple[Line, ...]:
         later: the trace of the same call on an object that was called before.
     """
     given = fresh.signatures[~fresh.made]
-    for sources, line in (*zip(later.inputs, later.lines, strict=True), (later.raised or (), later.raised_at)):
+    for sources, line in (
+        *zip(later.inputs, later.lines, strict=True),
+        (later.ending.raised or (), later.ending.raised_at),
+    ):
         for source in sources:
             weight = later.operations[source] != "" or not np.isfinite(later.signatures[source]).all()
             if later.made[source] or weight or any(same(signature, later.signatures[source]) for signature in given):
@@ -128,7 +131,7 @@ def misplaced_lines(
 
 def making_lines(trace: Trace) -> tuple[Line, ...]:
     """The only line that computes a call's single result; lines that merely return it count too."""
-    lines, node = set[Line | None](), trace.results[0] if len(trace.results) == 1 else -1
+    lines, node = set[Line | None](), trace.ending.results[0] if len(trace.ending.results) == 1 else -1
     while node >= 0 and trace.made[node]:
         lines.add(trace.lines[node])
         sources = trace.inputs[node]

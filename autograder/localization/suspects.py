@@ -48,8 +48,8 @@ def find_suspects(alignment: Alignment, source: Source) -> list[Suspect]:
     suspects += _wrong_values(alignment, given, inside)
     suspects += _wrong_returns(alignment, given)
     suspects += _discarded(alignment, given, bare)
-    if not suspects and alignment.trace.raised_at and not given(alignment.trace.raised_at):
-        suspects.append(Suspect(alignment.trace.raised_at, "exception", alignment.trace.size))
+    if not suspects and alignment.trace.ending.raised_at and not given(alignment.trace.ending.raised_at):
+        suspects.append(Suspect(alignment.trace.ending.raised_at, "exception", alignment.trace.size))
     suspects = suspects or list(_weak_values(alignment, given))
     first: dict[Line, Suspect] = {}
     for suspect in sorted(suspects, key=lambda suspect: suspect.node):
@@ -269,7 +269,7 @@ def never_called(alignment: Alignment) -> list[str]:
     If a stand-in ran instead of a method, nobody knows which submodules the student's method would have called.
     """
     trace = alignment.trace
-    if trace.raised is not None or not trace.whole:
+    if trace.ending.raised is not None or not trace.ending.whole:
         return []
     touched = modules_of(trace)
     followed = {call.path.rpartition(".")[0] for call in trace.calls if call.path.endswith("()")}

@@ -43,6 +43,19 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Ending:
+    """How a traced call ended, and how far it got."""
+
+    results: tuple[int, ...]
+    shapes: tuple[tuple[int, ...], ...]  # of the results
+    raised: tuple[int, ...] | None  # the inputs of the operation that raised an exception
+    raised_at: Line | None
+    whole: bool  # whether the record includes the end of the call; a limit may have cut it off
+    ran: int = 0  # the cost of all operations, also of stand-ins: one each, and more for large tensors
+    reached: frozenset[tuple[str, int]] = frozenset()  # the files and lines
+
+
+@dataclass(frozen=True)
 class Trace:
     """Tensors and the tensors that they were computed from. Nodes are numbered in order of time."""
 
@@ -56,13 +69,7 @@ class Trace:
     inputs: tuple[tuple[int, ...], ...]  # (n,)
     steps: tuple[tuple[str, int], ...]  # named values of the reference
     calls: tuple[Call, ...]
-    results: tuple[int, ...]
-    shapes: tuple[tuple[int, ...], ...]  # of the results
-    raised: tuple[int, ...] | None  # the inputs of the operation that raised an exception
-    raised_at: Line | None
-    whole: bool  # whether it includes the end of the call; a limit may have cut it off
-    ran: int = 0  # the cost of all operations, also of stand-ins: one each, and more for large tensors
-    begun: frozenset[tuple[str, int]] = frozenset()  # the files and lines that were reached
+    ending: Ending
 
     @property
     def size(self) -> int:
@@ -121,13 +128,15 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
         inputs=tuple(map(tuple, inputs)),
         steps=tuple(_step(step, n) for step in _list(steps, TRACE_NODES)),
         calls=tuple(_call(call, number, n, lines) for number, call in enumerate(known)),
-        results=result_nodes,
-        shapes=sizes,
-        raised=into,
-        raised_at=at,
-        whole=whole,
-        ran=_number(ran, 0, MOST_RAN + 1),
-        begun=frozenset(_reached(place, lengths) for place in _list(begun, MOST_LINES)),
+        ending=Ending(
+            results=result_nodes,
+            shapes=sizes,
+            raised=into,
+            raised_at=at,
+            whole=whole,
+            ran=_number(ran, 0, MOST_RAN + 1),
+            reached=frozenset(_reached(place, lengths) for place in _list(begun, MOST_LINES)),
+        ),
     )
 
 

@@ -130,10 +130,10 @@ class Program:
         turns: dict[tuple[int, int], int] = {}
         ranked: list[tuple[int, int, SmallChange]] = []
         for number, one in enumerate(self._changes[own.module, own.path]):
-            inside = one.line == own.line and at <= one.start <= one.end <= end and not (one.moves or one.adds)
+            inside = one.line == own.line and at <= one.start <= one.end <= end and one.kind in ("expression", "name")
             if inside and not _close(text.source[one.start : one.end], one.text):
                 turn = turns[one.start, one.end] = turns.get((one.start, one.end), -1) + 1
-                ranked.append((turn + 2 * one.names, number, one))
+                ranked.append((turn + 2 * (one.kind == "name"), number, one))
         for _, _, one in sorted(ranked, key=lambda rank: rank[:2]):
             new = on_one_line(text.source[at : one.start] + one.text + text.source[one.end : end], own.node)
             if new and new not in seen and len(new) <= LONGEST and not SILLY.search(new):

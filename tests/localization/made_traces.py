@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from autograder.localization.reference import ReferenceTrace, trace_of_reference
-from autograder.localization.trace import Call, Line, Trace
+from autograder.localization.trace import Call, Ending, Line, Trace
 from autograder.worker.tracing.signatures import signature
 
 
@@ -39,11 +39,7 @@ def traced(ops: Sequence[Op], calls: Sequence[Call] = ()) -> Trace:
         inputs=tuple(op.inputs for op in ops),
         steps=tuple((op.step, number) for number, op in enumerate(ops) if op.step),
         calls=tuple(calls),
-        results=(n - 1,),
-        shapes=(tuple(ops[-1].value.shape),),
-        raised=None,
-        raised_at=None,
-        whole=True,
+        ending=Ending((n - 1,), (tuple(ops[-1].value.shape),), raised=None, raised_at=None, whole=True),
     )
 
 

@@ -112,8 +112,8 @@ def test_a_record_is_read():
     assert trace.lines[1] is not None
     assert trace.lines[1].number == 3
     assert trace.calls[0].returns == trace.lines[1]
-    assert trace.shapes == ((2, 3),)
-    assert trace.begun == {("mha.py", 3)}
+    assert trace.ending.shapes == ((2, 3),)
+    assert trace.ending.reached == {("mha.py", 3)}
 
 
 FORGED = [

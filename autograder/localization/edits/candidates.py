@@ -7,7 +7,7 @@ Mutation testing makes such changes to test a test suite. Here they find the fau
 import ast
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, TypeGuard
+from typing import Literal, NamedTuple, TypeGuard
 
 from autograder.localization.edits.confusable_operators import ARITHMETIC
 from autograder.localization.edits.expressions import Edit, ExpressionEdits
@@ -30,6 +30,11 @@ class Place(NamedTuple):
         return f"{self.head}{self.source[self.begin : start]}{text}{self.source[end : self.end]}"
 
 
+# "name" replaces a name by another, "move" moves a statement, "renewal" moves one into a loop, where it makes something
+# anew in each iteration, "call" adds a call before a statement, "term" adds a name to a sum or a product.
+Kind = Literal["expression", "name", "move", "renewal", "call", "term"]
+
+
 @dataclass(frozen=True, slots=True)
 class SmallChange:
     """The replacement of a part of a module's text."""
@@ -41,13 +46,14 @@ class SmallChange:
     end: int
     text: str
     function: "Place"
-    names: bool = False  # whether it only replaces one name by another
-    moves: bool = False  # whether it moves a statement
+    kind: Kind = "expression"
     steers: bool = False  # whether it changes the exit of a loop, or the order of the loop's statements
     other: int = 0  # the line of the statement that it swaps with, or of the loop that it moves into
-    renews: bool = False  # whether it creates something anew in each iteration of a loop
-    adds: str = ""  # the call that it adds before the statement
-    completes: bool = False  # whether it adds a name to a sum or a product
+
+    @property
+    def call(self) -> str:
+        """The call that it adds."""
+        return self.text.partition("\n")[0] if self.kind == "call" else ""
 
     @property
     def unit(self) -> str:
@@ -83,17 +89,17 @@ def small_changes(
             if new != source[start:stop] and (unit := hash(whole.changed(start, stop, new))) not in seen:
                 seen.add(unit)
                 place, steers = (module, path, statement.lineno, start, stop), editor.steers(statement)
-                yield SmallChange(*place, new, whole, names=new in editor.names, steers=steers)
+                yield SmallChange(*place, new, whole, "name" if new in editor.names else "expression", steers)
         for start, stop, new in editor.completed(statement) if numbers and not hasattr(statement, "body") else ():
-            yield SmallChange(module, path, statement.lineno, start, stop, new, whole, completes=True)
+            yield SmallChange(module, path, statement.lineno, start, stop, new, whole, "term")
     for move in moves(function.body, text):
         place = module, path, move.line, move.start, move.end
-        yield SmallChange(*place, move.text, whole, False, True, move.steers, move.other, move.renews)
+        yield SmallChange(*place, move.text, whole, "renewal" if move.renews else "move", move.steers, move.other)
     for statement, call in training_calls(function, text):
         at, line = text.start(statement), text.starts[statement.lineno - 1]
         new = f"{call}\n{source[line:at]}"
         if not source[line:at].strip():
-            yield SmallChange(module, path, statement.lineno, at, at, new, whole, adds=call)
+            yield SmallChange(module, path, statement.lineno, at, at, new, whole, "call")
 
 
 class _Edits(ExpressionEdits):
