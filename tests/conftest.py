@@ -109,8 +109,9 @@ def both():
 
 @pytest.fixture(autouse=True)
 def strict(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error of what only explains a failure is one here."""
+    """An error of what only explains a failure is one here; and no test inherits the `--course` of another."""
     monkeypatch.setattr("autograder.grading.stage_run.STRICT", True)
+    monkeypatch.setenv("AUTOGRADER_COURSE", "")
 
 
 @pytest.fixture
