@@ -1,5 +1,6 @@
 """Diagnoses as sentences and marks of a verdict, in plain English."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from autograder.diagnosis.line_verdict import LineMark, LineVerdict
@@ -87,13 +88,10 @@ def _right_before(case: Case, diagnosis: Diagnosis) -> list[tuple[Line, tuple[st
     right = [entry for entry in case.alignment.lines_right(until) if entry[0].file == first.file]
     if diagnosis.repair:  # later lines may run differently
         right = [entry for entry in right if entry[0].number < first.number]
-    named: dict[tuple[str, ...], Line] = {}  # if two lines compute the same step, one of them may be wrong
-    for line, steps in right:
-        if steps and line not in diagnosis.lines:
-            named.setdefault(steps, line)
-    return [(line, steps) for steps, line in named.items()]
+    count = Counter(step for _, steps in right for step in steps)  # of two lines with one step, one may be wrong
+    return [(line, steps) for line, steps in right if line not in diagnosis.lines and steps and count[steps[-1]] == 1]
 
 
 def _correct(right: Sequence[tuple[Line, tuple[str, ...]]]) -> list[str]:
-    named = [f"{steps[-1]} ({line.number})" for line, steps in right]
+    named = [f"{steps[-1]} (line {line.number})" for line, steps in right]
     return [f"Correct up to here: {', '.join(named[-NAMES:])}."] if named else []
