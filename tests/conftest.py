@@ -24,6 +24,12 @@ DOES = {"schläft": "sleeps", "wartet": "waits", "spielt": "plays", "singt": "si
 WHERE = {"im Garten": "in the garden", "am Bahnhof": "at the station", "zu Hause": "at home", "dort": "there"}
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are processors: many tests wait for a process, or for a limit of time."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what `sampled` leaves out of the test command as slow."""

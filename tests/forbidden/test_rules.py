@@ -48,12 +48,12 @@ def test_fine(case):
 
 
 def honest() -> dict[str, dict[str, str]]:
-    """Everything in the project that students might have written."""
+    """Everything in the project that students might have written; of the known mistakes, every fifth."""
     folders = [SOLUTION, ROOT / "notebooks" / "transformer"]
     found = {folder.parent.name: read_submission(folder, ASSIGNMENT).sources for folder in folders}
     found |= {name: submission.sources for name, (submission, _) in correct_submissions(ASSIGNMENT).items()}
     solution = found["solutions"]
-    return found | {mistake.id: mistake.apply(solution) for mistake in all_mistakes("transformer")}
+    return found | {mistake.id: mistake.apply(solution) for mistake in all_mistakes("transformer")[::5]}
 
 
 def test_honest_submissions_are_not_flagged():
