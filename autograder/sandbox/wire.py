@@ -29,7 +29,7 @@ class Tuple(list[Any]):
 
 
 class FrameError(Exception):
-    """What arrived is not a frame, or is larger than allowed."""
+    """The received bytes are not a frame, or are more than allowed."""
 
 
 def write_frame(stream: BinaryIO, header: dict[str, Any], body: bytes = b"") -> None:
@@ -64,7 +64,7 @@ def read_frame(stream: BinaryIO, max_body: int = MAX_BODY) -> tuple[dict[str, An
     """
     magic, header_length, body_length = PREFIX.unpack(_read(stream, PREFIX.size))
     if magic != MAGIC:
-        raise FrameError("the message does not start as a frame does")
+        raise FrameError("the message does not start like a frame")
     if header_length > MAX_HEADER:
         raise FrameError(f"the header has {header_length} bytes, more than {MAX_HEADER}")
     if body_length > max_body:

@@ -65,7 +65,7 @@ def clean_environment() -> dict[str, str]:
     memory = {"GLIBC_TUNABLES": ":".join(f"glibc.malloc.{name}={value}" for name, value in malloc.items())}
     threads = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     with contextlib.suppress(UserError):  # `doctor` starts workers outside a course
-        environment[VARIABLE] = str(course_folder())  # they read its trained models, before any submission is there
+        environment[VARIABLE] = str(course_folder())  # they read its trained models, before any submission arrives
     return {**environment, **memory, **threads, "CUDA_VISIBLE_DEVICES": "-1"}
 
 
@@ -143,7 +143,7 @@ class ForkedWorker:
         self._code: int | None = None
 
     def rest(self) -> bool:
-        # At any point of its code: time between two calls is not counted.
+        # It may stop anywhere in its code: time between two calls is not counted.
         os.kill(self.pid, signal.SIGSTOP)
         _, resident, shared, *_ = map(int, Path(f"/proc/{self.pid}/statm").read_text().split())
         return (resident - shared) * os.sysconf("SC_PAGESIZE") <= WAITING
@@ -212,7 +212,7 @@ class ForkingWorkers:
             return ForkedWorker(self._answer(), ours, printed, self._wait)
 
     def provide(self, sources: Iterable[str]) -> None:
-        """Import in the warm process what modules with these texts need and confined workers cannot import."""
+        """Import in the warm process the libraries that these texts need and confined workers cannot import."""
         text = "\n".join(sources) if self.confined else ""
         wanted = [name for name, words in OPTIONAL.items() if re.search(words, text)]
         for name in set(wanted) - self._provided:
@@ -331,5 +331,5 @@ def make_workers(plain: bool = False, confined: bool = False, landlock: bool = T
         UserError: if workers cannot be confined here.
     """
     if confined and (reason := "plain workers are never confined" if plain else unsupported(landlock)):
-        raise UserError(f"code of others cannot be confined here: {reason}")
+        raise UserError(f"other people's code cannot be confined here: {reason}")
     return PlainWorkers() if plain or not sys.platform.startswith("linux") else ForkingWorkers(confined, landlock)
