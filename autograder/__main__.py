@@ -55,7 +55,7 @@ COMMANDS = {
     "expected": (
         "autograder.authoring.stored_tensors",
         AUTHORS,
-        "part of build: expected tensors of the visible tests",
+        "part of build: tensors that visible tests expect",
     ),
     "release": ("autograder.authoring.release", AUTHORS, "part of build: notebooks and stubs, from the solutions"),
     "tolerance": ("autograder.authoring.audit.tolerance_table", AUTHORS, "how far results of correct code differ"),
@@ -233,9 +233,7 @@ def refuse_unknown(words: list[str]) -> None:
         if words and words[0] in known:
             return
     if words and (near := get_close_matches(words[0], here(), 1, 0.75)):
-        raise UserError(
-            f"there is no command {words[0]!r}: did you mean {near[0]}? python -m autograder --help lists all"
-        )
+        raise UserError(f"there is no command {words[0]!r}: did you mean {near[0]}? See python -m autograder --help")
 
 
 def check_words(words: list[str], chosen: Assignment) -> None:

@@ -63,7 +63,7 @@ def check_modules(
     Returns:
         The findings, each with its module's name, and the functions that are nearly identical to one of `known`, each
         with the known name. A module with a syntax error has no findings, since it cannot be imported either. A module
-        that cannot be searched for a different reason is noted; the others are still searched.
+        that cannot be searched for any other reason is noted; the others are still searched.
     """
     trees, findings = {}, []
     for module, text in sources.items():
@@ -204,7 +204,7 @@ class Search:
         for origin in self._foreign(self.names.resolve(node)):
             top, *rest = origin.split(".")
             if origin in self.libraries or (top == "torch" and MODULES_OF_TORCH.intersection(rest[-1:])):
-                message = f"{_short(origin)} is used as a value, and what is taken from it then is not searched"
+                message = f"{_short(origin)} is used as a value, and later uses of that value are not searched"
                 self.report(node, message, forbidden=False)
 
     # The rules, by the kind of node
@@ -361,11 +361,11 @@ class Search:
         if text is not None:
             self._taken(node, base, text)
         if foreign and text is None:
-            self.report(node, "a name of a library is made from a string")
+            self.report(node, "a name in a library is built from a string")
         elif foreign:
-            self.report(node, f"a name of a library is given as the string {text!r}", forbidden=False)
+            self.report(node, f"a name in a library is given as the string {text!r}", forbidden=False)
         elif text is None and not is_self(base):
-            self.report(node, "an attribute's name is made while the program runs", forbidden=False)
+            self.report(node, "an attribute's name is computed while the program runs", forbidden=False)
 
     def _Subscript(self, node: ast.Subscript) -> None:
         if isinstance(node.value, ast.Attribute) and node.value.attr == "__dict__" and not is_self(node.value.value):
@@ -405,7 +405,7 @@ class Search:
         self.done |= {id(child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.BinOp)}
         name = (fold(node) or "").rpartition(".")[2]
         if READY.fullmatch(name) or READY_OR_OWN.fullmatch(name):
-            self.report(node, f"the name of the ready-made part {name} is put together from pieces")
+            self.report(node, f"the name of the ready-made part {name} is assembled from pieces")
 
 
 def _names_only(node: ast.Assign | ast.AnnAssign) -> bool:
@@ -415,6 +415,6 @@ def _names_only(node: ast.Assign | ast.AnnAssign) -> bool:
 
 
 def _short(path: str) -> str:
-    """Abbreviate a name as people write it."""
+    """Abbreviate a name the way people do."""
     path = path.replace("torch.nn.functional.", "F.").replace("torch.nn.", "nn.")
     return path if len(path) <= 80 else path[:80] + "..."

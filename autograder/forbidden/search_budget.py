@@ -1,4 +1,4 @@
-"""Limits of the search: longer code is not searched, but reported to a person."""
+"""Limits of the search: longer code is not searched, but reported to the instructor."""
 
 import ast
 

@@ -5,7 +5,7 @@ trusted: the grader checks the tensors itself. Requests (see `wire` for values):
 
     load    sources: {module: text}, own: the names of the student's modules, dtype,
             replace: {module: functions and methods to take from its stand-in},
-            lent: {module: the student's text behind a stand-in}, withheld: {module: why that text must not run},
+            lent: {module: the student's text that a stand-in replaces}, withheld: {module: why that text must not run},
             locked: {module: functions and methods of its stand-in hidden from the graded ones},
             graded: the graded functions, forbids, allows: parts of torch as named in the manifest
     call    target: "module.Name" or a handle, method, args, kwargs; cotangents: also return gradients;
@@ -57,7 +57,7 @@ def versions_of(target: Any) -> int:
 
 @contextlib.contextmanager
 def saying_where(replies: Any, seconds: float | None) -> Iterator[None]:
-    """A block after whose time limit the worker sends its current location instead of a reply."""
+    """A block; if it exceeds the time limit, the worker sends its current location instead of a reply."""
     if seconds is not None:
         faulthandler.dump_traceback_later(seconds, file=replies)
     try:
@@ -237,7 +237,7 @@ class Worker:
     def is_graded(self, target: str | int, method: str | None) -> bool:
         """Whether a call runs code that the stage grades, so that the stand-ins of other stages are locked during it.
 
-        The kind of an object is known from its creation, since its class names are the student's.
+        The kind of an object is recorded at its creation, since students choose the names of its classes.
         """
         from autograder.worker import ready_made_parts
 

@@ -96,7 +96,7 @@ def call_prctl(option: int, value: int) -> None:
 
 
 class LibraryFinder(importlib.abc.MetaPathFinder):
-    """Finds the modules that a confined worker can read; all others are missing for it, instead of unreadable."""
+    """Finds the modules that a confined worker can read; for it, all others are missing instead of unreadable."""
 
     def __init__(self) -> None:
         self.known = packages() | sys.stdlib_module_names
