@@ -37,7 +37,7 @@ class Stage:
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """The modules with code that this stage writes, without repetition."""
+        """The modules in which students write code in this stage, without repetition."""
         return tuple(dict.fromkeys(written.split(".")[0] for written in self.writes))
 
     @property
@@ -86,7 +86,7 @@ class Assignment:
 
     @property
     def manifest(self) -> Path:
-        """The manifest, which has another name while the assignment is a draft."""
+        """The manifest, which has a different name while the assignment is a draft."""
         return next((path for name in (FILE, DRAFT) if (path := self.folder / name).is_file()), self.folder / FILE)
 
     @property

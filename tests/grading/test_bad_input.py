@@ -30,7 +30,7 @@ WORDS = {
     "Russian": "таблица синусов и косинусов",
     "Greek": "πίνακας ημιτόνων",
 }
-ONE_BYTE = "one byte a character"
+ONE_BYTE = "one byte per character"
 ENCODED = [
     *((words, encoding, "UTF-16") for words in WORDS for encoding in ("utf-16", "utf-16-le", "utf-16-be")),
     *((words, "utf-32", "UTF-32") for words in WORDS),
