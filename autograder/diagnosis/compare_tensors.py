@@ -1,7 +1,7 @@
-"""Compare a tensor of the student with the expected one: type, shape, dtype, finite, values, in this order.
+"""Compare a tensor of the student with the expected one: type, shape, dtype, finiteness, values, in this order.
 
 Values are compared element by element with an absolute tolerance. The sum of differences, which many courses use, grows
-with the size of the tensor and fails correct code on another processor.
+with the size of the tensor and fails correct code on a different processor.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -90,7 +90,7 @@ def compare(
     floating = bool(np.issubdtype(expected.dtype, np.floating))
     counted = np.broadcast_to(np.True_ if where is None else where, expected.shape)
     if floating and not np.isfinite(expected[counted]).all():
-        raise ValueError(f"what {name} is expected to be is not finite")
+        raise ValueError(f"the expected value of {name} is not finite")
     if wrong := wrong_form(name, axes, actual, expected.shape, floating, counted):
         return wrong
     with np.errstate(over="ignore", invalid="ignore"):  # invalid: two infinite elements, which do not count
@@ -124,7 +124,7 @@ def compare_own(
     where: np.ndarray | None = None,
     masked: Callable[[], Sequence[tuple[str, np.ndarray]]] = lambda: (),
 ) -> Wrong | None:
-    """Compare two results of the student's code; the second one takes the place of the expected values.
+    """Compare two results of the student's code; the second one serves as the expected values.
 
     The second result must therefore be a tensor of finite numbers.
     """
@@ -161,7 +161,7 @@ def limit_for(expected: np.ndarray, limit: float) -> float:
 
 
 def is_infinite(error: object) -> bool:
-    """Whether a result is wrong that has infinite elements or NaN."""
+    """Whether a wrong result has infinite elements or NaN."""
     actual = getattr(error, "actual", None)
     return isinstance(actual, np.ndarray) and actual.dtype.kind == "f" and not bool(np.isfinite(actual).all())
 

@@ -82,7 +82,7 @@ def with_mistake(test: TestResult, named: Named, assignment: str) -> TestResult:
 
 
 def _agrees(mistake: str, test: str, stage: Stage, book: AnswerBook, dtype: str, student: Callable[[], Student]) -> str:
-    """How far the student's code agrees, in a hidden test, with the reference that has the mistake.
+    """How far the student's code agrees, in a hidden test, with the reference containing the mistake.
 
     The check that failed may hide later checks that would tell the two apart. Checks of the student's code alone are
     left out, since they end the test for both.

@@ -69,7 +69,7 @@ def check_submission(submission: Submission, assignment: Assignment, workers: Wo
         findings, copied = _found_in(submission.sources, known, parts_of(assignment), workers)
     except Exception as error:
         why = error.message if isinstance(error, StudentFault) else str(error)
-        return Checked(review=(f"the source check did not come to an end, look at the modules: {why[:200]}",))
+        return Checked(review=(f"the source check did not finish, look at the modules: {why[:200]}",))
     forbidden: dict[str, list[Line]] = {}
     modules: dict[str, set[str]] = {}
     review = []
@@ -159,11 +159,11 @@ def _finding(forbidden: Any, line: Any, scope: Any, what: Any, parts: Any) -> Fi
     """A finding in an answer.
 
     Raises:
-        ValueError: if it does not have the form of one.
+        ValueError: if it does not have the form of a finding.
     """
     texts = isinstance(parts, list) and all(isinstance(text, str) for text in (scope, what, *parts))
     if not (isinstance(forbidden, bool) and type(line) is int and texts):
-        raise ValueError("the answer of the source check is none")
+        raise ValueError("the answer of the source check is malformed")
     return Finding(forbidden, line, scope, what, tuple(parts))
 
 

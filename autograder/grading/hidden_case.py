@@ -49,7 +49,7 @@ class HiddenTestCase(StageTestCase):
     def begin(self, part: str) -> None:
         """Begin a part of the test, with random numbers and answers of its own; "" is everything outside the parts."""
         self.current, self.asked = part, 0
-        # numpy's PCG64 gives the same numbers on every processor.
+        # numpy's PCG64 generates the same numbers on every processor.
         self.rng = np.random.Generator(np.random.PCG64(self.derived(part)))
 
     def derived(self, purpose: str) -> int:
@@ -73,7 +73,7 @@ class HiddenTestCase(StageTestCase):
         return self.rng.standard_normal(shape)
 
     def transposed(self, *shape: int) -> np.ndarray:
-        """The same, but with the last two axes swapped in memory."""
+        """Standard normal numbers, with the last two axes swapped in memory."""
         return self.random(*shape[:-2], shape[-1], shape[-2]).swapaxes(-1, -2)
 
     def pick(self, *values: int) -> int:
@@ -81,11 +81,11 @@ class HiddenTestCase(StageTestCase):
         return values[int(self.rng.integers(len(values)))]
 
     def sizes(self, number: int, low: int = 4, high: int = 9) -> list[int]:
-        """Different sizes."""
+        """Random sizes, all different."""
         return [int(size) for size in low + self.rng.permutation(high - low + 1)[:number]]
 
     def lengths(self, B: int, T: int) -> np.ndarray:
-        """Random lengths of B sentences: one is T, and another one is shorter if there are several."""
+        """Random lengths of B sentences: one is T, and another is shorter if there are several."""
         lengths = self.rng.integers(1, T + 1, size=B)
         lengths[0] = T
         lengths[1:2] = self.rng.integers(1, max(T, 2))
@@ -110,7 +110,7 @@ class HiddenTestCase(StageTestCase):
         short, other = (np.array([1, 3]), mask), (np.array([3, 2]), (1 - mask) * (np.arange(3) > 0))
         return short, long, other, short
 
-    # The student beside the reference
+    # Comparing the student with the reference
 
     def right(self, run: Callable[[Any], Any], subject: Any, given: Any = None) -> Any:
         """The reference's result.
@@ -136,11 +136,11 @@ class HiddenTestCase(StageTestCase):
         return value
 
     def both(self, build: Callable[[Student], Any]) -> Twins:
-        """An object of the student and of the reference, as constructed."""
+        """The student's and the reference's object, as constructed."""
         return Twins(build(self.student), self.right(build, self.reference))
 
     def twins(self, build: Callable[[Student], Any]) -> Twins:
-        """An object of the student and one of the reference, with the same random weights."""
+        """The student's and the reference's object, with the same random weights."""
         twins = self.both(build)
         self.load(twins, self.weights(twins.reference))
         return twins

@@ -20,14 +20,14 @@ class PartResult:
     points: float
     max_points: float
     message: str = ""
-    hidden: bool = False  # whether a hidden test gave this outcome
+    hidden: bool = False  # whether a hidden test decided this outcome
 
 
 @dataclass(frozen=True)
 class TestResult:
     """The outcome of one test."""
 
-    __test__ = False  # the name is not for pytest
+    __test__ = False  # despite its name, not a test for pytest
 
     stage: str
     name: str
@@ -77,7 +77,7 @@ class StageResult:
     title: str
     extra_credit: bool
     tests: tuple[TestResult, ...]
-    adjustment: float = 0.0  # points that the staff added to the sum of the tests, or took from it
+    adjustment: float = 0.0  # points that the staff added to the sum of the tests, or subtracted
     comments: tuple[str, ...] = ()  # of the staff on this stage, for the student
 
     @property
@@ -134,7 +134,7 @@ def to_json(report: Report) -> dict[str, Any]:
 
 
 def from_json(entry: dict[str, Any]) -> Report:
-    """The report in such an object.
+    """The report in an object that `to_json` returned.
 
     Raises:
         KeyError, TypeError: if it is not a report.

@@ -71,9 +71,9 @@ def run_test(
 ) -> tuple[TestResult, BaseException | None]:
     """Run one test. Returns its result, and the exception that ended it or its first failed part, if any.
 
-    A slip costs once: if a function fails, it is graded again with stand-ins for the functions of its stage that it
-    uses. A test with warnings is repeated in the same way. A hidden test that needs more than the reference's known
-    answers is run again with the reference itself. `case.checks` is then the number of the failed check.
+    A slip costs points once: if a function fails, it is graded again with stand-ins for the functions of its stage
+    that it uses. A test with warnings is repeated in the same way. A hidden test that needs more than the reference's
+    known answers is run again with the reference itself. `case.checks` is then the number of the failed check.
 
     Args:
         alone: whether to run the student's own code without stand-ins.
@@ -188,7 +188,7 @@ def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:
 
 
 def _with_code(case: StageTestCase, code: Code) -> tuple[BaseException | None, str]:
-    """Run a test once with other code, in a worker of its own."""
+    """Run a test once with different code, in a worker of its own."""
     student = case.student
     case.student = student.with_code(code)
     try:

@@ -223,7 +223,7 @@ class StageRun:
         if not case.hidden:
             return None
         if self.named is None:
-            from autograder.localization.named_steps import named_reference  # not part of what students get
+            from autograder.localization.named_steps import named_reference  # not in the students' version
 
             self.named = Student(self.workers, named_reference(self.assignment, self.stage), self.dtype)
         return self.named

@@ -55,7 +55,7 @@ class Alignment:
     unknown: np.ndarray  # (n,) whether the value was not seen
     matched: np.ndarray  # (n,) whether it is certainly right
     right: np.ndarray  # (n,)
-    weak: np.ndarray  # (n,) whether that may be chance: masks, chosen positions, random numbers
+    weak: np.ndarray  # (n,) whether the match may be chance: masks, chosen positions, random numbers
     used: np.ndarray  # (n,) whether the result, or the exception, depends on it
 
     def row(self, node: int) -> int:
@@ -137,7 +137,7 @@ def align(trace: Trace, reference: ReferenceTrace) -> Alignment:
     alike = constant(values) & ~unknown
     tensors = bool((trace.made & ~plain).any())
     trivial = alike.copy()
-    if tensors:  # beside tensors, whole numbers and texts are sizes, positions and names
+    if tensors:  # where there are tensors, whole numbers and texts are sizes, positions and names
         trivial |= plain & ((values[:, -2] >= WHOLE) | (values[:, -1] == OF_OTHERS) | (np.abs(values[:, 0]) > 1 - 1e-6))
     users = consumers(trace)
     matched = _matched(trace, rows, trivial, alike, plain, users)
@@ -233,7 +233,7 @@ def _strange(trace: Trace, rows: np.ndarray, trivial: np.ndarray, sizes: np.ndar
 
 
 def _passed_on(trace: Trace, node: int, plain: np.ndarray) -> bool:
-    """Whether a number only gets another name, for instance as an argument."""
+    """Whether a number only gets a different name, for instance as an argument."""
     inputs = trace.inputs[node]
     return (
         bool(plain[node]) and len(inputs) == 1 and bool((trace.signatures[node] == trace.signatures[inputs[0]]).all())

@@ -71,7 +71,7 @@ def _wrong_values(alignment: Alignment, given: Given, inside: set[int]) -> Itera
         if inside.intersection(around(trace, int(trace.around[node]))) or trace.operations[node] == PASSED:
             continue
         if alignment.plain[node] and alignment.tensors:
-            continue  # beside tensors, plain numbers may differ from program to program
+            continue  # where there are tensors, plain numbers may differ from program to program
         line = _blamed(alignment, node, given)
         if line is None:
             continue

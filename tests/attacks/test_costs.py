@@ -162,7 +162,7 @@ def test_an_expected_value_that_is_not_finite_is_a_fault_of_the_grader():
     for number in (np.nan, np.inf):
         expected = np.array([1.0, number])
         for actual in (np.zeros(2), expected):
-            with pytest.raises(ValueError, match="is expected to be is not finite"):
+            with pytest.raises(ValueError, match="the expected value of x is not finite"):
                 compare("x", "T", actual, expected, 1e-4)
         assert compare("x", "T", np.ones(2), expected, 1e-4, np.array([True, False])) is None
 
