@@ -102,7 +102,7 @@ class _Required(TypedDict):
 
 
 class Verdict(_Required, total=False):
-    """The outcome of a submission. Points count required stages only; extra credit is apart."""
+    """The outcome of a submission. Points include required stages only; extra credit is separate."""
 
     students: list[str]
     end_to_end: dict[str, str]
