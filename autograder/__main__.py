@@ -5,7 +5,7 @@ import sys
 from course.startup import begin
 
 if __name__ == "__main__":
-    begin()  # before anything is imported that needs a package or a later Python
+    begin()  # before importing anything that needs a package or a later Python
 
 import argparse
 import contextlib
@@ -73,7 +73,7 @@ def all_commands() -> str:
     for group in (STUDENTS, CLASS, GRADEBOOKS, AUTHORS):
         own = [f"  {name:<12}{words}" for name, (_, of, words) in here().items() if of == group]
         lines += [f"\nfor {group}:", *own] if own else []
-    first = "commands, each with a --help of its own (python -m autograder COMMAND [--course DIR] ...):"
+    first = "commands, each with its own --help (python -m autograder COMMAND [--course DIR] ...):"
     return "\n".join([first, *lines])
 
 
@@ -92,7 +92,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
         metavar="DIR",
         help="folder or zip file of the modules (this folder or notebooks/NAME)",
     )
-    parser.add_argument("--assignment", metavar="NAME", help="(the one that fits, else the first)")
+    parser.add_argument("--assignment", metavar="NAME", help="assignment to grade (the one that fits, else the first)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write Gradescope's results.json as well")
     parser.add_argument(
         "--zip",
@@ -119,7 +119,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     instructors = parser.add_argument_group("for instructors")
     instructors.add_argument("--hidden", action="store_true", help="run the hidden tests too (needs solutions/)")
     instructors.add_argument("--seed", type=int, metavar="N", help="seed of the hidden tests (a new one each time)")
-    instructors.add_argument("--unconfined", action="store_true", help="run foreign modules without confinement")
+    instructors.add_argument("--unconfined", action="store_true", help="run other people's modules without confinement")
     return parser.parse_args(arguments)
 
 
@@ -183,7 +183,7 @@ def run(args: argparse.Namespace) -> int:
                 stages,
                 on_stage=shown,
                 hidden_seed=seed,
-                clock=Clock(SUBMISSION_SECONDS) if args.hidden else None,  # one's own code may take its time
+                clock=Clock(SUBMISSION_SECONDS) if args.hidden else None,  # students' own runs have no limit
                 jobs=min(2, os.cpu_count() or 1),
             )
             print_total(console, report)

@@ -261,10 +261,10 @@ class Search:
             return
         harmless = HARMLESS_IN.get(top)
         if name in FORBIDDEN_IN.get(module.rpartition(".")[2], ()) or (harmless and name not in harmless):
-            self.report(node, f"{path} leads to names by a detour")
+            self.report(node, f"{path} gives indirect access to names")
         # Modules expose the modules that they import: warnings.sys, dataclasses.builtins.
         if module != "" and name.lstrip("_") in LEADING_ANYWHERE | {"sys", "gc", "inspect"}:
-            self.report(node, f"{_short(path)} leads to names by a detour")
+            self.report(node, f"{_short(path)} gives indirect access to names")
 
     def _Attribute(self, node: ast.Attribute) -> None:
         if id(node) in self.done:
@@ -292,13 +292,13 @@ class Search:
             if not of_torch and not of_module and not (is_self(base) and name in self.defined):
                 self.ready(node, name, name not in self.defined, named(name, self.parts))
         elif name in LEADING_ATTRIBUTES or (name in LEADING_OR_OWN and not own):
-            self.report(node, f"{name} leads to names by a detour")
+            self.report(node, f"{name} gives indirect access to names")
         elif name == "__dict__":
             self.report(node, "__dict__ leads from strings to names", forbidden=bool(foreign))
         elif re.fullmatch("__.*__", name) and name not in USUAL_DUNDERS:
             self.report(node, f"{name} is unusual in a module like this", forbidden=False)
         elif open_base and (name in MODULES_BEHIND or (name == "modules" and not called)):
-            self.report(node, f"{name} may lead to names by a detour", forbidden=False)
+            self.report(node, f"{name} may give indirect access to names", forbidden=False)
         elif open_base and name.startswith("_") and name not in USUAL_PRIVATE | USUAL_DUNDERS:
             self.report(node, f"{name} is private to something else", forbidden=False)
         if not own and (name in FILES or (foreign and name in FILES_OF_LIBRARIES)):
@@ -390,7 +390,7 @@ class Search:
         elif isinstance(node.value, str) and not isinstance(self.place.parent, ast.Expr):  # a docstring
             # Annotations, formats and some functions evaluate strings.
             for name in sorted({*WORD.findall(node.value)} & (LEADING_ATTRIBUTES | LEADING_OR_OWN)):
-                self.report(node, f"a string names {name}, which leads to names by a detour", forbidden=False)
+                self.report(node, f"a string names {name}, which gives indirect access to names", forbidden=False)
 
     def _BinOp(self, node: ast.BinOp) -> None:
         self._text(node)

@@ -64,7 +64,7 @@ def find_mistakes(
 
 
 def _fixed_alike(tests: dict[str, TestResult], name: str, others: Iterable[str]) -> bool:
-    """Whether a line is wrong both in this test and in a test in which its known mistake would look different.
+    """Whether a line is wrong both in this test and in a test where the known mistake would look different.
 
     Then the named mistake may be a coincidence: decoded tokens may equal those of another mistake by chance.
     """

@@ -131,7 +131,7 @@ def _found_in(
     """The findings and the copied functions.
 
     Raises:
-        Exception: if the search crashed, hung, or gave an invalid answer.
+        Exception: if the search crashed, hung, or returned an invalid answer.
     """
     if isinstance(workers, PlainWorkers):  # a worker would import torch first
         process = subprocess.run(

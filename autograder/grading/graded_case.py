@@ -45,7 +45,7 @@ class StageTestCase(unittest.TestCase):
     answers: Any = None  # the reference's answers, for hidden tests
     measured: list[tuple[float, float]] | None = None  # (deviation, limit) of each check, if requested
     explains = True  # whether to look for the reason of wrong numbers
-    few: int | None = None  # use only this many stored sentences, for a run that gives no points
+    few: int | None = None  # use only this many stored sentences, for a run that earns no points
     doubted: Collection[str] = ()  # functions of the stage for which a test, or a part of a test, has failed
     outcomes: dict[str, tuple[BaseException | None, int]]  # of the parts: error, number of checks until then
     warnings: list[Warned]  # faults that the test does not grade
@@ -54,7 +54,7 @@ class StageTestCase(unittest.TestCase):
     checks = 0  # checks so far; the number of the failed check is part of its signature
 
     def stored(self, prefix: str) -> dict[str, np.ndarray]:
-        """The stored tensors whose names start with `prefix` and a slash, under the rest of their names.
+        """The stored tensors whose names start with `prefix` and a slash, by the rest of their names.
 
         Raises:
             LookupError: if there are none, or a requested tensor is missing.
@@ -94,7 +94,7 @@ class StageTestCase(unittest.TestCase):
             error.recipe = self.student.recipe()
 
     def needs(self, *parts: str) -> None:
-        """Fail with the error of the first of `parts` if all failed: wrong code earns nothing for a missing effect."""
+        """Fail with the first error of `parts` if all of them failed: wrong code earns nothing for a missing effect."""
         failed = [error for error, _ in map(self.outcomes.__getitem__, parts) if error and not is_minor(error)]
         if len(failed) == len(parts):
             raise failed[0]
@@ -116,7 +116,7 @@ class StageTestCase(unittest.TestCase):
         """If the block fails, localise the fault with a smaller call that fails in the same way; points do not change.
 
         Args:
-            smaller: makes the smaller call and checks its result. It runs only after the test, to localise a fault, or
+            smaller: runs the smaller call and checks its result. It runs only after the test, to localise a fault, or
                 when all calls of a test are recorded.
         """
         try:

@@ -17,7 +17,7 @@ from autograder.sandbox.remote_modules import ObjectProxy, Student
 from autograder.sandbox.remote_values import Gradients
 from autograder.sandbox.student_faults import Raised, StudentFault
 
-# torch's messages if a result needed by the backward pass is changed in place; the result itself is right.
+# torch's messages if a result needed by the backward pass is changed in place; the result itself is correct.
 IN_PLACE = ("modified by an inplace operation", "being used in an in-place operation")
 SHARP = 2.0  # sharper attention shows mistakes more clearly
 
@@ -232,7 +232,7 @@ class HiddenTestCase(StageTestCase):
         return actual
 
     def same_gradient(self, name: str, actual: Any, expected: np.ndarray | None, axes: str) -> None:
-        """Fail unless a gradient is right. None means zero: the parameter takes no part in the computation."""
+        """Fail unless a gradient is correct. None means zero: the parameter takes no part in the computation."""
         largest = 0.0 if expected is None else float(np.abs(expected).max())
         if actual is None and largest > 0:
             self.wrong(f"no gradient reaches {name}", "Does the computation leave the graph (.detach(), .data, ...)?")
@@ -250,9 +250,9 @@ class HiddenTestCase(StageTestCase):
                 super().keeps_arguments(model, arguments, method)
 
     def differentiated(self, call: Callable[[], Gradients], right: Gradients) -> Gradients:
-        """The gradients of a call; the right ones if autograd refuses because a tensor was changed in place.
+        """The gradients of a call; the correct ones if autograd refuses because a tensor was changed in place.
 
-        That is a side effect: the result is right. It costs few points; see `minor`.
+        That is a side effect: the result is correct. It costs few points; see `minor`.
         """
         try:
             return call()

@@ -38,7 +38,7 @@ class TestResult:
     message: str = ""  # one line: what was wrong
     details: tuple[str, ...] = ()  # where, expected and got, what to do
     mistake: str = ""  # id of the known mistake that explains the failure
-    hints: tuple[str, ...] = ()  # what the mistake looks like, where to read again
+    hints: tuple[str, ...] = ()  # what the mistake looks like, what to read again
     hidden: bool = False  # whether a hidden test decided the outcome; then the message is for instructors only
     printed: str = ""  # what the student's code printed
     seconds: float = 0.0
@@ -97,7 +97,7 @@ class Report:
     submission: str
     stages: tuple[StageResult, ...]
     seconds: float
-    hidden_seed: int | None = None  # of the hidden tests, if they ran; the same seed gives the same inputs
+    hidden_seed: int | None = None  # of the hidden tests, if they ran; the same seed produces the same inputs
     end_to_end: TestResult | None = None  # a test with the student's own modules only, without points
     confined: bool | None = None  # whether the workers were confined; None if students graded themselves
     review: tuple[str, ...] = ()  # notes for the instructor; hidden from students

@@ -121,7 +121,7 @@ class StageRun:
         """Create the students whose workers run the tests: the first one, and those for code with special needs."""
         stage, workers = self.stage, self.workers
         code = code_of_stage(self.submission, stage, self.assignment, self.reported, self.forbidden)
-        # Correct code that computes partly in float32 fails in float64; it is right in the students' own precision.
+        # Correct code that computes partly in float32 fails in float64; it is correct in the students' own precision.
         self.students = [Student(workers, code, dtype, self.clock) for dtype in ("float64", "float32")]
         # Methods of two stages may share state or a changed given part. Then the student's methods replace stand-ins.
         if not self.forbidden & set(stage.modules) and (own_code := with_own_methods(code)) != code:

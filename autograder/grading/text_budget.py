@@ -1,4 +1,4 @@
-"""Limits on the text of a test's result: a student's program can make messages long, and somebody must read them."""
+"""Limits on the text of a test's result: a student's program can make messages long, and people must read them."""
 
 from dataclasses import replace
 

@@ -27,7 +27,7 @@ class Ended(Exception):
 class Session:
     """Grades stages of a folder. Every verdict comes from a fresh worker and from the current files.
 
-    The warm process, which has imported torch and holds no code of the student, starts with the first verdict. It ends
+    The warm process, which has imported torch and contains no student code, starts with the first verdict. It ends
     with `close`, or when this process ends.
     """
 

@@ -15,11 +15,11 @@ from autograder.localization.trace import Line, Trace
 from autograder.worker.tracing.trace_recorder import GRADIENT, TRAINED
 from autograder.worker.tracing.traced_values import OF_OTHERS, WHOLE
 
-# Their results use only the shape of their input, or hold no numbers yet.
+# Their results use only the shape of their input, or contain no numbers yet.
 SHAPE_ONLY = ("_like", "new_full", "new_zeros", "new_ones", "new_empty", "_as")
 UNFILLED = ("empty", "empty_like", "new_empty", "empty_strided", "eye")
 RANDOM = ("rand", "randn", "rand_like", "bernoulli", "multinomial", "randint", "exponential_", "uniform_", "normal_")
-# Many inputs have the same result, so a right result is no evidence for the input.
+# Many inputs have the same result, so a right result is not evidence that the input is right.
 CHOOSING = (
     *("argmax", "argmin", "argsort", "multinomial", "isinf", "isnan", "isfinite", "sign", "nonzero", "bool"),
     *("eq", "ne", "lt", "le", "gt", "ge", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"),

@@ -1,7 +1,7 @@
 """Prove a suspicion by repeating the failed call with small edits, the nearest lines first.
 
-An edit counts if the call then returns the right result and the test gets further. The budget is counted in operations,
-since a time limit would change verdicts on slower machines.
+An edit counts if the call then returns the correct result and the test gets further. The budget is counted in
+operations, since a time limit would change verdicts on slower machines.
 """
 
 import ast
@@ -42,7 +42,7 @@ MOVES = ("move", "renewal")
 
 @dataclass(frozen=True)
 class Repair:
-    """An edit after which a failed call returns the right result."""
+    """An edit after which a failed call returns the correct result."""
 
     line: Line
     edit: SmallChange
@@ -104,7 +104,7 @@ class RepairSearch:
         return known and texts and (case.trace.ending.ran <= LARGE_CALL or bool(self.known))
 
     def _fixes(self, edit: SmallChange, trials: Trials, case: Case) -> bool:
-        """Whether the call returns the right result with an edit."""
+        """Whether the call returns the correct result with an edit."""
         results = self._results(edit, trials)
         before, now = (
             sum(map(math.prod, shapes)) for shapes in (case.trace.ending.shapes, [result.shape for result in results])

@@ -18,7 +18,7 @@ def followed(recipe: CallReplay, student: Student, limit: float | None = None, e
         earlier: whether to repeat the earlier calls of the object first.
 
     Raises:
-        StudentFault: if the call cannot be made.
+        StudentFault: if the call cannot be repeated.
         Unreadable: if the reply is not a trace.
     """
     limit = limit or TRACE_SECONDS

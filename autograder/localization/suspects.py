@@ -148,7 +148,7 @@ def _evidence(alignment: Alignment, node: int) -> tuple[tuple[Line, ...], bool]:
 
 
 def _may_be_chance(alignment: Alignment, node: int) -> bool:
-    """Whether a value counts as right by weak evidence only: a mask, a value not seen, an unusual constant."""
+    """Whether a value counts as right only by weak evidence: a mask, a value not seen, an unusual constant."""
     constant = alignment.trivial[node] and not alignment.plain[node] and alignment.rows[node] < 0
     return bool(alignment.trace.made[node] and (alignment.weak[node] or alignment.unknown[node] or constant))
 

@@ -48,7 +48,7 @@ class Row:
 
 @dataclass
 class Note:
-    """A finding about some students: a known mistake, a wrong step, notes for review, a fault of the grader."""
+    """A finding about some students: a known mistake, a wrong step, notes for review, or a grader fault."""
 
     title: str
     lines: tuple[str, ...]
@@ -150,13 +150,13 @@ def class_html(
     Args:
         reports: one per submission, in the order in which the students are listed; `Report.submission` is the name
             shown. They are read once and not kept. There may be none.
-        feedback: file names of the feedback pages in the folder `feedback` beside this report, by `Report.submission`:
+        feedback: file names of the feedback pages in the folder `feedback` next to this report, by `Report.submission`:
             {"anna": "anna.html"} links to feedback/anna.html. Students without an entry get no link.
         ungraded: why there is no report, by name, for submissions that could not be read or graded at all.
-        staff: whether the staff's pages and the review page are beside this report.
+        staff: whether the staff's pages and the review page are next to this report.
         decided: students with an entry in review.csv.
         left_out: a sentence about the files that are not graded.
-        questions: the page with questions on the students' own code beside this report, if there is one.
+        questions: the page with questions on the students' own code next to this report, if there is one.
     """
     summary = Summary(decided=frozenset(decided))
     for report in reports:

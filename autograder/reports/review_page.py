@@ -26,7 +26,7 @@ def review_html(
     Args:
         reports: one per submission, with the staff's decisions. They are read once.
         tables: what `read_tables` returns.
-        pages: file names in the folder `staff` beside the page, by student.
+        pages: file names in the folder `staff` next to the page, by student.
         reviewers: who looks at which student.
         me: who looks at the page; "" if it is not served, so that nothing can be written.
         anonymous: whether the students' names are pseudonyms.

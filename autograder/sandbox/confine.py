@@ -27,7 +27,7 @@ from autograder.sandbox.limits import CPU_SECONDS, DESCRIPTORS, MEMORY, PRINTED
 NOBODY = 65534  # unprivileged user and group: the kernel's overflow id, see user_namespaces(7)
 # Packages that torch imports late, and packages whose files a worker reads, such as fonts.
 NEEDED_LATE = ("filelock", "fsspec", "jinja2", "markupsafe", "matplotlib", "mpmath", "networkx", "sympy", "triton")
-OURS = ("autograder", "course", "__main__")  # contain tests and expected values; may be installed beside torch
+OURS = ("autograder", "course", "__main__")  # contain tests and expected values; may be installed next to torch
 
 # From linux/landlock.h, see landlock(7). Access rights are single bits, numbered in the order of their introduction.
 LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF, CLOSE_RANGE = 444, 445, 446, 436
@@ -54,7 +54,7 @@ CALLS: dict[str, tuple[int | None, int | None]] = {
     # on open descriptors: the connection, printed output, files that Landlock lets a worker open
     "read": (0, 63), "write": (1, 64), "readv": (19, 65), "writev": (20, 66), "pread64": (17, 67),
     "lseek": (8, 62), "close": (3, 57), "fstat": (5, 80), "getdents64": (217, 61),
-    # file names, during imports only: Landlock does not hide whether a file exists; see NAMES
+    # file names, only during imports: Landlock does not hide whether a file exists; see NAMES
     "stat": (4, None), "lstat": (6, None), "newfstatat": (262, 79), "statx": (332, 291), "access": (21, None),
     "faccessat": (269, 48), "faccessat2": (439, 439), "readlink": (89, None), "readlinkat": (267, 78),
     "getcwd": (79, 17),
@@ -227,7 +227,7 @@ def limit(kind: int, most: int) -> None:
 
 
 def drop_user() -> None:
-    """If root, become `nobody`. If the system has no such user, Landlock and seccomp still hold."""
+    """If root, become `nobody`. If the system has no such user, Landlock and seccomp still apply."""
     if os.geteuid() == 0:
         with contextlib.suppress(OSError):
             os.setgroups([])

@@ -130,7 +130,7 @@ class Student:
 
     @contextlib.contextmanager
     def aside(self, seconds: float) -> Iterator[Callable[..., Any]]:
-        """Yield a function that sends diagnostic requests, with a few seconds for each reply; tests lose no time by it.
+        """Yield a function that sends diagnostic requests, with a few seconds for each reply; tests lose no time.
 
         Raises:
             TimedOut: if no time is left for diagnostics.

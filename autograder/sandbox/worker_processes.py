@@ -37,7 +37,7 @@ OPTIONAL = {
     "torch.distributed.tensor": r"assert_close|assert_allclose|jit\.trace",
     "torch._decomp.decompositions_for_jvp": r"forward_ad|make_dual|\bjvp\b|jacfwd|hessian|linearize",
     "torch.nested._internal.ops": r"\bnested\b",
-    # These need libraries of the system, which a confined worker cannot read.
+    # These need system libraries, which a confined worker cannot read.
     **{name: rf"\b{name}\b" for name in ("sqlite3", "curses", "readline", "crypt", "nis")},
 }
 
@@ -107,7 +107,7 @@ class WorkerProcess(Protocol):
     printed: Printed
 
     def rest(self) -> bool:
-        """Pause the worker until `wake`. Return False if it holds too much memory to be paused."""
+        """Pause the worker until `wake`. Return False if it uses too much memory to be paused."""
 
     def wake(self) -> None:
         """Resume it."""
@@ -293,7 +293,7 @@ class PlainWorker:
 
 
 class PlainWorkers:
-    """Creates workers that import torch themselves; some are started ahead, to import while others work."""
+    """Creates workers that import torch themselves; some are started early, to import while others work."""
 
     confined = False
 

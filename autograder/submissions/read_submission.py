@@ -78,7 +78,7 @@ def read_zip(name: str, path: Path, assignment: Assignment) -> Submission:
 def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
     """Read the modules from a folder or an archive: at its top, in a folder named after the assignment, or elsewhere.
 
-    A zip file is opened if there are no modules beside it. If a module exists only under names of resubmissions
+    A zip file is opened if there are no modules next to it. If a module exists only under names of resubmissions
     (`mha-1.py`, `mha (1).py`), the latest counts.
     """
     allowed = {f"{module}.py": module for module in assignment.modules}

@@ -14,8 +14,8 @@ trusted: the grader checks the tensors itself. Requests (see `wire` for values):
             instead of the result; fresh: call a new object, created like the target; signed: return signatures;
             restore: first load changed weights again; change: the arguments of a `change` request to run first
     get     target: a handle, attribute: "dotted.path"
-    state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
-    shapes  target: a handle; returns the names and shapes of its state_dict; trained: of its parameters only
+    state   target: a handle; stored: the name of a checkpoint, or null if the body contains the tensors
+    shapes  target: a handle; returns the names and shapes of its state_dict; trained: only of its parameters
     seed    seed: for all random number generators
     follow  files, seconds: trace the operations of later calls, for lines of these files (see `tracing.tracer`);
             turned: the number of a result to compare with its axes in every order, or -1
@@ -205,7 +205,7 @@ class Worker:
         return signed(value) if request.get("signed") else value
 
     def state(self, request: dict[str, Any], body: bytes) -> None:
-        """Load weights, every name and shape exactly, and switch to evaluation mode."""
+        """Load weights whose names and shapes match exactly, and switch to evaluation mode."""
         from safetensors.torch import load
 
         weights = STORED[request["stored"]] if request["stored"] else load(body) if body else {}

@@ -1,4 +1,4 @@
-"""How a worker imports modules: from text in memory, with stand-ins for parts that are not graded now."""
+"""How a worker imports modules: from text in memory, with stand-ins for parts that are not being graded."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""Refuse torch's ready-made parts while a worker runs, under whatever name the student's code uses them.
+"""Refuse torch's ready-made parts while a worker runs, whatever name the student's code uses for them.
 
 The text search (`forbidden`) finds the line; this module finds the use. In a worker, wrappers replace the fused
 functions, and the constructors and methods of the ready-made modules. They check their caller: they work for stand-ins,
