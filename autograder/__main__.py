@@ -266,7 +266,7 @@ def own_folder(chosen: Assignment) -> Path:
 
 
 def hidden_seed(args: argparse.Namespace, chosen: Assignment) -> int | None:
-    """The seed of the hidden tests, or None if they are not wanted.
+    """The seed of the hidden tests, or None if they are not requested.
 
     Raises:
         UserError: if they cannot be run.
@@ -303,7 +303,7 @@ def check_writable(path: Path | None, option: str = "--json") -> None:
 
 
 def format_of(path: Path) -> Callable[["Verdict"], str]:
-    """The function that writes a verdict in the format that a file's name implies.
+    """Return the function that writes a verdict in the format that a file's name implies.
 
     Raises:
         UserError: if its ending is not a known one.
@@ -321,7 +321,7 @@ def format_of(path: Path) -> Callable[["Verdict"], str]:
 
 
 def part(module: str, what: str) -> ModuleType:
-    """A module that students do not have.
+    """Return a module that students do not have.
 
     Raises:
         UserError: if it is not here; the message says that `what` is for instructors.

@@ -1,4 +1,4 @@
-"""Compare a tensor of the student with the expected one: type, shape, dtype, finiteness, values, in this order.
+"""Compare a student's tensor with the expected one: type, shape, dtype, finiteness, values, in this order.
 
 Values are compared element by element with an absolute tolerance. The sum of differences, which many courses use, grows
 with the size of the tensor and fails correct code on a different processor.

@@ -162,7 +162,7 @@ def _indices(
         word = WORDS.get(name, name)
         last = int(np.flatnonzero(usable)[-1])
         right = [index for index in np.flatnonzero(usable).tolist() if not bad[index]]
-        # With masks, a pattern like every other sentence, or a middle one, is chance.
+        # With masks, a pattern such as every other sentence, or a middle one, is a coincidence.
         chance = bool(concerned)
         if not chance and len(indices) > 2 and (indices % 2 == indices[0] % 2).all() and len(indices) >= size // 2:
             return f"Only the {'odd' if indices[0] % 2 else 'even'} {word}s are wrong (counted from 0)."

@@ -1,6 +1,6 @@
 """The rules for graded modules, and the search for violations in the syntax tree. Nothing is imported or executed.
 
-A finding is `forbidden` where it is clear, and for `review` by a person where honest code may look the same. The
+A finding is `forbidden` if the case is clear, and for `review` by a person if honest code may look the same. The
 search is not complete: Python has more ways to reach a name than any list.
 """
 
@@ -305,7 +305,7 @@ class Search:
             self.report(node, f"{name} opens a file", forbidden=False)
 
     def _frame(self, node: ast.expr) -> None:
-        """Allow reading a text from a frame directly; the frame itself is not stored."""
+        """Allow code to read a text directly from a frame, without storing the frame itself."""
         steps: list[ast.AST] = []
         while isinstance(node, ast.Attribute) and node.attr in ("f_code", "f_back"):
             steps.append(node)
@@ -344,7 +344,7 @@ class Search:
             self.report(node, "globals() leads from strings to names")
 
     def _arguments(self, node: ast.Call, called: Set[str]) -> None:
-        """Check for arguments named in a manifest, of a torch function or of a wrapper: `partial(f, x=1)`."""
+        """Check the arguments of a torch function, or of a wrapper such as `partial(f, x=1)`, against a manifest."""
         for keyword in node.keywords:
             if not any(f"({keyword.arg})" in part for part in self.parts):
                 continue

@@ -187,7 +187,7 @@ def known_functions(assignment_name: str) -> dict[str, Bag]:
     for path in sorted((ENGINE / "course").rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         if not any(name[1:] in text for name in OF_MODELS):
-            continue  # most files: parsing them takes as long as searching three submissions
+            continue  # skips most files: parsing them takes as long as searching three submissions
         module = ".".join(path.relative_to(ENGINE).with_suffix("").parts)
         known |= {f"{module}.{name}": bag for name, bag in fingerprints(parse(text)) if OF_MODELS & bag.keys()}
     return known

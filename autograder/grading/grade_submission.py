@@ -138,7 +138,7 @@ def _with_own_modules(
     name = assignment.end_to_end
     case = stage_tests(stage)[name]
     case.few = FEW
-    # In float32 first, as in the notebooks: code that works only in float64 does not help. If rounding decides between
+    # In float32 first, as in the notebooks: code that works only in float64 is of no use. If rounding decides between
     # two tokens, float64 decides which is right.
     for dtype in ("float32", "float64"):
         case.student = Student(workers, code_of_all(submission, assignment), dtype, clock)

@@ -35,7 +35,7 @@ class Warned(NamedTuple):
 
 
 class StageTestCase(unittest.TestCase):
-    """A graded test. The first line of its docstring is what the student reads."""
+    """A graded test. The first line of its docstring is its title for the student."""
 
     stage: Stage
     student: Student
@@ -44,7 +44,7 @@ class StageTestCase(unittest.TestCase):
     hidden = False
     answers: Any = None  # the reference's answers, for hidden tests
     measured: list[tuple[float, float]] | None = None  # (deviation, limit) of each check, if requested
-    explains = True  # whether to look for the reason of wrong numbers
+    explains = True  # whether to look for the reason for wrong numbers
     few: int | None = None  # use only this many stored sentences, for a run that earns no points
     doubted: Collection[str] = ()  # functions of the stage for which a test, or a part of a test, has failed
     outcomes: dict[str, tuple[BaseException | None, int]]  # of the parts: error, number of checks until then
@@ -89,7 +89,7 @@ class StageTestCase(unittest.TestCase):
             self.outcomes[name] = (error, self.checks)
 
     def note_recipe(self, error: BaseException | None) -> None:
-        """Store with an error how to repeat the last call."""
+        """Attach to an error the recipe for repeating the last call."""
         if isinstance(error, (Incorrect, StudentFault)) and error.recipe is None:
             error.recipe = self.student.recipe()
 
@@ -177,7 +177,7 @@ class StageTestCase(unittest.TestCase):
 
         Args:
             limit: replaces the usual limit if it is larger.
-            at_most: an upper bound of the limit in every precision, for a mistake that deviates little.
+            at_most: an upper bound on the limit in every precision, for a mistake that deviates little.
         """
         self.checks += 1
         limit = min(limit_for(expected, max(limit, LIMITS[self.student.dtype])), at_most)
@@ -204,7 +204,7 @@ class StageTestCase(unittest.TestCase):
     ) -> Callable[..., np.ndarray]:
         """A function like `model` that returns some columns of the scores, or the best of each row, (..., vocabulary).
 
-        It fails unless the scores are finite numbers of this shape. The worker selects, to send less.
+        It fails unless the scores are finite numbers of this shape. The worker selects them, to send less.
         """
 
         def call(method: str | None = None, **inputs: Any) -> np.ndarray:

@@ -35,13 +35,13 @@ class Twins:
 
 
 class HiddenTestCase(StageTestCase):
-    """A hidden test. It has the name of the visible test with which it shares the points."""
+    """A hidden test. It has the same name as the visible test with which it shares its points."""
 
     hidden = True
     given: tuple[str, ...] = ()  # name endings of buffers that are not random
     answers: Answers | None = None  # if already known
     recorded: Answers | None = None  # records the answers
-    beside_only = False  # skip the checks of the student's code alone
+    beside_only = False  # skip the checks that need no reference
 
     def setUp(self) -> None:
         self.begin("")
@@ -100,7 +100,7 @@ class HiddenTestCase(StageTestCase):
         self.student.seed(self.derived(f"{self.current} {purpose}") % 2**56)
 
     def in_turn(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-        """Lengths and attention masks of a short, a long, another short batch, and the first one again.
+        """Lengths and attention masks of a short, a long and another short batch, and of the first one again.
 
         Calls of one object must not depend on earlier calls. The two short masks differ in every row but allow the
         first key; a short batch has 2 sentences of up to 3 positions.

@@ -8,7 +8,7 @@ from autograder.diagnosis.line_verdict import LineMark, LineVerdict
 # The possible outcomes of a test. "fault" is a failure of the grader itself, never of the student.
 STATUSES = ("passed", "failed", "not started", "error", "timed out", "no file", "forbidden", "blocked", "fault")
 
-NOT_JUDGED = "not judged"  # the message of a part begins with this if it needs another part, which failed
+NOT_JUDGED = "not judged"  # the message of a part begins with this if it needs another part that failed
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from autograder.sandbox.student_faults import Forbidden, Place, Raised, StudentF
 from autograder.submissions.stage_with_standins import with_standins
 
 Outcome = tuple[BaseException | None, int]  # the error that ended a part, and the number of checks until then
-NO_BOOLEANS = "A mask may come as numbers, 0 and 1. Here booleans are needed: mask != 0, or mask.bool()."
+NO_BOOLEANS = "A mask may consist of the numbers 0 and 1. Here booleans are needed: mask != 0, or mask.bool()."
 # For warnings: whether the hidden test of the same name grades them.
 GRADED = {
     True: "This test does not grade it, but your instructor's hidden tests do.",
@@ -89,7 +89,7 @@ def run_test(
             if (used := stage.uses.get(function)) and not case.student.import_failure:
                 new_error, more = _with_code(case, with_standins(case.student.code, stage, used))
                 again = _of_parts(case, new_error, worth)
-                doubted = {*case.doubted, *wrong.values()} & {*used}  # else their own tests show the failure better
+                doubted = {*case.doubted, *wrong.values()} & {*used}  # else, their own tests show the failure better
                 improved = [part for part in wrong if wrong[part] == function and (doubted or not again[part][0])]
                 if improved:
                     error, printed = new_error, printed + more
@@ -114,7 +114,7 @@ def run_test(
         *graded,
         *(used_function for function in graded for used_function in stage.uses.get(function, ())),
     }:
-        case.warnings = []  # their cause has failed already
+        case.warnings = []  # their cause has already failed a check
     status, message, details = _described(error)
     if error is None and case.warnings:
         lines = [line for graded in (True, False) for line in _warned(case, graded)]

@@ -1,7 +1,7 @@
 """What a call must not do: keep state for the next call, or cut off the gradients.
 
 Both are checked without stored values. The sentences of a batch are independent, so the reversed batch has the reversed
-results, unless the first call has left some state. And a gradient is a slope: it says how much the results change with
+results, unless the first call has left some state. And a gradient is a slope: it is how much the results change with
 inputs and weights, which two more calls show.
 """
 

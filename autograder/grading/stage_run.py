@@ -39,7 +39,7 @@ STRICT = False  # whether errors in explanations are raised, as in the grader's 
 
 @contextlib.contextmanager
 def _only_explains() -> Iterator[None]:
-    """A block that affects neither points nor messages: an error inside only costs the verdict on lines."""
+    """A block that affects neither points nor messages: if it fails, only the verdict on lines is lost."""
     try:
         yield
     except Exception:
@@ -59,7 +59,7 @@ class Attempt(NamedTuple):
 class StageRun:
     """Grades a stage in two steps, `visible` and `finish`, in workers of its own.
 
-    If one of the steps raises an exception, that is a fault of this stage; the others are graded all the same.
+    If one of the steps raises an exception, that is a fault of this stage; the others are still graded.
 
     Args:
         reported: modules that cannot be imported, with the stage that reports it.
@@ -144,7 +144,7 @@ class StageRun:
                 again = self.attempt(name, case, 2)
                 attempt = attempt if again.error else again
             elif is_infinite(attempt.error) and self.names_precision:
-                # The lowest number of float64 is infinite in float32, in which the students' own tensors are.
+                # The lowest number of float64 is infinite in float32, the type of the students' own tensors.
                 before = vars(case).copy()
                 again = self.attempt(name, case, 1)
                 if again.result.points > attempt.result.points:

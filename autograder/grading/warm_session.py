@@ -41,7 +41,7 @@ class Session:
         """Grade stages, by default all; an interrupt stops the grading.
 
         Raises:
-            UserError: if the folder is missing or holds none of the modules.
+            UserError: if the folder is missing or contains none of the modules.
             Ended: if `end` was called in the meantime.
         """
         submission = read_submission(folder, self.assignment)

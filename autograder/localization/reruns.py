@@ -1,4 +1,4 @@
-"""Faults that values alone do not show, found by repeating calls: randomness, state, changed arguments, wrong order.
+"""Faults that values alone do not reveal, found by repeating calls: randomness, state, changed arguments, wrong order.
 
 Each function returns lines, one of which is wrong; none if that is not certain.
 """

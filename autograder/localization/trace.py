@@ -51,7 +51,7 @@ class Ending:
     raised: tuple[int, ...] | None  # the inputs of the operation that raised an exception
     raised_at: Line | None
     whole: bool  # whether the record includes the end of the call; a limit may have cut it off
-    ran: int = 0  # the cost of all operations, also of stand-ins: one each, and more for large tensors
+    ran: int = 0  # the cost of all operations, including those of stand-ins: one each, and more for large tensors
     reached: frozenset[tuple[str, int]] = frozenset()  # the files and lines
 
 

@@ -67,7 +67,7 @@ class Assignment:
     end_to_end: str  # the test to repeat with all of the student's own modules; "" for none
     stages: tuple[Stage, ...]
     more_notebooks: tuple[str, ...] = ()  # notebooks that belong to no stage
-    goal: str = ""  # what students have at the end, for the start page
+    goal: str = ""  # what students will have built at the end, for the start page
 
     @property
     def notebooks(self) -> tuple[str, ...]:

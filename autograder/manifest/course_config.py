@@ -56,7 +56,7 @@ class CourseConfig:
     assignments: Path = Path()  # the folder that contains the assignments' folders
     roster: Path | None = None  # a CSV file: student, name and, if wanted, email, login, id, section
     groups: Path | None = None  # a CSV file: group, student
-    match: str = ""  # how students are found in a gradebook: login, id, name, email, ...; "": the best way
+    match: str = ""  # how to find students in a gradebook: login, id, name, email, ...; "": the best way
     lms: Lms | None = None
     planned: Mapping[str, Planned] = field(default_factory=dict)  # by assignment, in the order of the file
     drop_lowest: int = 0
@@ -65,9 +65,9 @@ class CourseConfig:
     late: Mapping[str, Any] = field(
         default_factory=dict
     )  # [late] without the slip days: the late policy of all assignments
-    grade: Mapping[str, Any] = field(default_factory=dict)  # [grade]: how extra credit counts, in all assignments
-    handout: tuple[str, ...] = ()  # more files that students get, as patterns
-    figures: tuple[str, ...] = ()  # the course's programs for figures: arguments of Python, run in the course's folder
+    grade: Mapping[str, Any] = field(default_factory=dict)  # [grade]: the extra credit of all assignments
+    handout: tuple[str, ...] = ()  # additional files for students, as patterns
+    figures: tuple[str, ...] = ()  # the course's figure programs: arguments for Python, run in the course's folder
 
     @property
     def folder(self) -> Path:

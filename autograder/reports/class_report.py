@@ -13,7 +13,7 @@ from autograder.grading.results import PartResult, Report, StageResult, TestResu
 from autograder.reports.html_pages import LOOKS, render
 from autograder.reports.item_analysis import FEWEST, Bin, Item, histogram, item_analysis
 
-MOST_NAMES = 50  # names listed for one finding; the table of students has all
+MOST_NAMES = 50  # names listed for one finding; the table of students has all of them
 MOST_TICKS = 6
 
 
@@ -186,7 +186,7 @@ def class_html(
         statuses=_in_order({status for counts in summary.statuses.values() for status in counts}),
         mistakes=sorted(summary.mistakes.values(), key=lambda note: (-len(note.students), note.title)),
         steps=sorted(summary.steps.values(), key=lambda note: (-len(note.students), note.lines, note.title)),
-        # Rare notes come first: a note on every student is about how the class hands in.
+        # Rare notes come first: a note on every student only shows how the class hands in.
         review=sorted(summary.review.values(), key=lambda note: len(note.students)),
         median_seconds=statistics.median(student.seconds for student in summary.students) if summary.students else None,
         slowest=max(summary.students, key=lambda student: student.seconds, default=None),

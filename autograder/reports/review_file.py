@@ -34,7 +34,7 @@ class Decision:
     """A row of review.csv."""
 
     student: str
-    test: str  # or a stage; "" for a comment on the whole
+    test: str  # or a stage; "" for a comment on the whole submission
     points: Decimal | None  # that it sets; None for a comment or an item
     reason: str
     who: str
@@ -107,10 +107,10 @@ def parse_sheet(
 
 
 def refuse(file: Path | str, wrong: Sequence[str]) -> None:
-    """Name everything that is wrong in a file.
+    """Report everything that is wrong in a file.
 
     Raises:
-        UserError: if something is.
+        UserError: if something is wrong.
     """
     if wrong:
         more = [f"and {len(wrong) - MOST_ERRORS} more"] if len(wrong) > MOST_ERRORS else []
@@ -120,7 +120,7 @@ def refuse(file: Path | str, wrong: Sequence[str]) -> None:
 def _decision(cells: Mapping[str, str], row: int, rubric: Mapping[str, Item]) -> tuple[Decision, list[str]]:
     """A row, and what is wrong with it."""
     wrong = []
-    # grades.csv has an apostrophe before a name that a spreadsheet would take for a formula.
+    # grades.csv has an apostrophe before a name that a spreadsheet would mistake for a formula.
     student = cells["student"].removeprefix("'")
     if not student:
         wrong.append(f"row {row} names no student")

@@ -62,7 +62,7 @@ def _rows(sheet: Sheet, table: str) -> list[tuple[int, Row]]:
 def change(
     folder: Path, table: str, before: Row | None, after: Row | None, who: str, reports: Mapping[str, Report]
 ) -> None:
-    """Replace a row. Only one at a time may call this for a folder.
+    """Replace a row. For each folder, only one caller at a time may do this.
 
     Args:
         before: the row as it was shown; None for a new one.

@@ -1,6 +1,6 @@
 """rubric.csv: comments and deductions that the staff uses repeatedly, written once: item, on, points, comment.
 
-Points may be negative, or left out for a comment that is used again. `on` is where the item belongs if a row of
+Points may be negative, or left out for a reusable comment. `on` is where the item belongs if a row of
 review.csv names no place: a stage, a test or a part. A change of an item's points applies to all students who have it.
 """
 

@@ -18,7 +18,7 @@ def write_whole(path: Path, data: bytes, partial: Path | None = None) -> None:
     Raises:
         UserError: if it cannot be written.
     """
-    partial = partial or path.parent / ".partial"  # one name, so that not more than one is ever left behind
+    partial = partial or path.parent / ".partial"  # one name, so that at most one is ever left behind
     try:
         with partial.open("wb") as file:
             file.write(data)

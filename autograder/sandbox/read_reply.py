@@ -58,7 +58,7 @@ def read_tensors(body: bytes) -> dict[str, Any]:
     if not body:
         return {}
     if (length := int.from_bytes(body[:8], "little")) > MAX_HEADER:
-        raise FrameError(f"the list of the tensors has {length} bytes, more than {MAX_HEADER}")
+        raise FrameError(f"the list of tensors has {length} bytes, more than {MAX_HEADER}")
     try:
         return dict(deserialize(body))
     except SafetensorError as error:
@@ -80,7 +80,7 @@ def as_array(entry: dict[str, Any]) -> Any:
 
 
 def read_gradients(reply: Any) -> Gradients:
-    """Return the result of a differentiated call: arrays or None, those of parameters by name.
+    """Return the result of a differentiated call: arrays or None, and by name for parameters.
 
     Raises:
         ValueError: if the reply is something else.

@@ -236,7 +236,7 @@ class Student:
 
 
 class ModuleProxy:
-    """A module of the student: its functions and classes can be called."""
+    """A student's module: its functions and classes can be called."""
 
     def __init__(self, student: Student, name: str) -> None:
         self._student, self._name = student, name

@@ -88,9 +88,9 @@ def ending(code: int) -> str:
 
 
 def fault_of(error: Any, call: str) -> StudentFault:
-    """Return the exception of an error reply. Nothing in the reply is trusted except that there was an error."""
+    """Return the exception for an error reply. Nothing in the reply is trusted except that there was an error."""
     error = error if isinstance(error, dict) else {}
-    # The class name may be any text, and could otherwise add lines to a report.
+    # The class name can be any text, and could otherwise add lines to a report.
     kind, message = re.sub(r"\W", "_", str(error.get("kind", ""))[:80]), str(error.get("message", ""))[:4000]
     message = re.sub(r"\s*\n\s*", "\n", message.expandtabs(1)).strip()  # torch indents lists of names with tabs
     where = []

@@ -62,7 +62,7 @@ def read_submission(path: Path, assignment: Assignment) -> Submission:
     else:
         raise UserError(f"there is no folder {path}")
     if not submission.sources and set(submission.unreadable.values()) == set(_missing(assignment).values()):
-        raise UserError(f"{path} holds none of the modules {_names(assignment)}")
+        raise UserError(f"{path} contains none of the modules {_names(assignment)}")
     return submission
 
 
@@ -220,7 +220,7 @@ def _names(assignment: Assignment) -> str:
 
 
 def _missing(assignment: Assignment, files: Iterable[str] = ()) -> dict[str, str]:
-    """Return a message for each missing module, with a hint at files that differ in case or are packed."""
+    """Return a message for each missing module, with a hint about files that differ in case or are packed."""
     names = [PurePosixPath(path).name for path in files]
     others = {name.lower(): name for name in names if name != name.lower()}
     packed = next((name for name in names if name.lower().endswith(OTHER_ARCHIVES)), "")

@@ -19,7 +19,7 @@ OTHER_FILES = {  # the first bytes of such files
 NOTEBOOK = "is a notebook, and not Python code: put your code into a file of this name"
 PAGE = re.compile(r"\s*<(!doctype|html|\?xml)\b", re.IGNORECASE)
 COOKIE = re.compile(rb"(?:[^\n]*\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+)")  # PEP 263
-EAST_ASIAN = 0.8  # the fraction of non-ASCII bytes in pairs from which a text is taken for East Asian
+EAST_ASIAN = 0.8  # a text with this fraction of its non-ASCII bytes in pairs is taken for East Asian
 
 
 def source_text(data: bytes) -> str:

@@ -37,7 +37,7 @@ ADDED = {
 }
 HIDDEN = "its name begins with a dot"
 TOO_DEEP = f"is more than {MAX_DEPTH} folders deep"
-MORE = f"more than {MAX_MEMBERS:,} files or {MAX_FOLDERS:,} folders: the others were not looked at"
+MORE = f"more than {MAX_MEMBERS:,} files or {MAX_FOLDERS:,} folders: the others were not examined"
 UTF8_FLAG = 0x800  # bit 11: the name is UTF-8 (APPNOTE.TXT, 4.4.4)
 CENTRAL_HEADER = b"PK\x01\x02"  # starts the entry of each member in a zip file's directory (APPNOTE.TXT, 4.3.12)
 
@@ -326,5 +326,5 @@ def open_zip(tree: Tree, path: str) -> Archive:
         Unreadable: if it cannot be read or is nested too deeply.
     """
     if tree.nesting >= MAX_NESTING:
-        raise Unreadable("is in a zip file inside another zip file")
+        raise Unreadable("is in a zip file in a zip file")
     return Archive.of_bytes(tree.read(path, MAX_ARCHIVE), tree.nesting + 1)

@@ -91,7 +91,7 @@ def _note(chosen: Assignment, odd: dict[str, list[Assignment]]) -> str:
 
 def _several(place: Path, fitting: list[Assignment]) -> UserError:
     names = ", ".join(assignment.name for assignment in fitting)
-    return UserError(f"{place} holds modules of several assignments: choose one with --assignment ({names})")
+    return UserError(f"{place} contains modules of several assignments: choose one with --assignment ({names})")
 
 
 def _named(place: Path) -> Assignment | None:
@@ -135,7 +135,7 @@ def _plain(paths: Iterable[str]) -> set[str]:
 
 def _by_student(place: Path) -> dict[str, set[str]]:
     """Return the names of each student's files; "" is for unclaimed files."""
-    from autograder.submissions.find_submissions import take_in  # not part of the student version
+    from autograder.submissions.find_submissions import take_in  # not in the students' version
 
     try:
         intake = take_in(place, list(assignments().values()))

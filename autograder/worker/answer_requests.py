@@ -10,7 +10,7 @@ trusted: the grader checks the tensors itself. Requests (see `wire` for values):
             graded: the graded functions, forbids, allows: parts of torch as named in the manifest
     call    target: "module.Name" or a handle, method, args, kwargs; cotangents: also return gradients;
             steady: whether dropout is deterministic; arguments: return the arguments after the call;
-            take: the part of the result to send, or null; rows: a width, to return the largest number of rows of it
+            take: the part of the result to send, or null; rows: a width, to return the largest number of such rows
             instead of the result; fresh: call a new object, created like the target; signed: return signatures;
             restore: first load changed weights again; change: the arguments of a `change` request to run first
     get     target: a handle, attribute: "dotted.path"

@@ -6,7 +6,7 @@ and raise `ReadyMade` for all other code. The same holds for stand-ins: a stage'
 different stage unless it needs it (`calls` in the manifest).
 
 The student's code runs in the same process and can undo this, like anything else there; but not by accident, nor by
-another name for the same object.
+using another name for the same object.
 """
 
 import contextlib

@@ -42,7 +42,7 @@ def refuse() -> None:
     if not _refusing:
         _refusing = True
         sys.addaudithook(_look)
-        # Neither is reported: threads only by the newest Pythons, and files that torch itself writes not at all.
+        # Neither is reported: only the newest Pythons report threads, and none reports files that torch itself writes.
         setattr(threading.Thread, "start", _refuse_thread)  # noqa: B010 - mypy knows both as different types
         setattr(torch._C, "PyTorchFileWriter", _Writer)  # noqa: B010
 

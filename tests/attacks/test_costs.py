@@ -103,7 +103,7 @@ def test_a_million_empty_tensors_are_refused_at_once(workers):
     """
     text = TOOLS + pe("", TABLE, "\n".join(line[8:] for line in attack.splitlines()) + "\n" + RIGHT)
     report = graded(workers, "pe", {"pe": text})
-    assert "the list of the tensors has" in str(report.tests[0])
+    assert "the list of tensors has" in str(report.tests[0])
 
 
 def test_ten_million_booleans_are_no_sentence(workers):

@@ -237,15 +237,19 @@ def test_uses_go_on_through_what_is_used(folder):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"one.f" = ["test_a"]', '"one.e" = ["test_a"]', r"grades: one\.e is no function that this stage has students"),
+        ('"one.f" = ["test_a"]', '"one.e" = ["test_a"]', r"grades: one\.e is not a function that students write"),
         (
             '"one.f" = ["test_a"]',
             '"one.f" = ["test_b"]',
             r"grades: one\.f names test_b, which is neither a test of this stage",
         ),
-        ('"one.f" = ["test_a"]', '"one.f" = ["test_a.x"]', r"grades: one\.f names test_a\.x, which is no test"),
+        ('"one.f" = ["test_a"]', '"one.f" = ["test_a.x"]', r"grades: one\.f names test_a\.x, which is neither"),
         ('= ["test_a"]', '= ["test_a"]\n"one.C.g" = ["test_a"]', r"one\.C\.g names test_a, which one\.f names too"),
-        ('"one.C.g" = ["one.f"]', '"one.C.g" = ["two.f"]', r"uses: one\.C\.g names two\.f, which this stage does not"),
+        (
+            '"one.C.g" = ["one.f"]',
+            '"one.C.g" = ["two.f"]',
+            r"uses: one\.C\.g names two\.f, which students do not write",
+        ),
         ('"one.C.g" = ["one.f"]', '"one.C.g" = ["one.f"]\n"one.f" = ["one.C.g"]', r"one\.C\.g uses itself"),
     ],
 )
