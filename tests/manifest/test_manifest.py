@@ -248,7 +248,7 @@ def test_uses_go_on_through_what_is_used(folder):
         (
             '"one.C.g" = ["one.f"]',
             '"one.C.g" = ["two.f"]',
-            r"uses: one\.C\.g names two\.f, which students do not write",
+            r"uses: one\.C\.g names two\.f, which students do not",
         ),
         ('"one.C.g" = ["one.f"]', '"one.C.g" = ["one.f"]\n"one.f" = ["one.C.g"]', r"one\.C\.g uses itself"),
     ],
