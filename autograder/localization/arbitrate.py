@@ -1,4 +1,4 @@
-"""What the evidence about a failed call supports: one line or several, and how sure that is.
+"""What the evidence about a failed call supports: one line or several, and with what confidence.
 
 | evidence | verdict |
 |---|---|

@@ -11,21 +11,21 @@ from autograder.localization.source import Source
 from autograder.localization.suspects import module_name, never_called
 from autograder.localization.trace import Line
 
-NAMES = 3  # how many correct steps are listed, the last ones
-NEVER = 2  # how many modules are listed as never called
+NAMES = 3  # how many correct steps are listed: the last ones
+NEVER = 2  # how many uncalled modules are listed
 CODE = "    "
 # What a repeated call showed about a line; {name} is an argument, a module or an operation.
 CLAIMS = {
     "random": "It draws random numbers.",
     "unfilled": "It creates a tensor without values. Fill it, or use zeros.",
-    "kept": "It uses a tensor that an earlier call has left.",
+    "kept": "It uses a tensor left over from an earlier call.",
     "argument": "It changes the argument {name} in place.",
-    "output": "The output of {name} goes in here, and is used without the operation that should follow.",
+    "output": "The output of {name} is used here without the operation that should follow.",
     "misplaced": "It uses {name} in a different place from correct code.",
     "dtype": "Its result has the wrong dtype.",
     "type": "It returns a value of the wrong type.",
     "nan": "It computes NaN, which stays in the gradient even if the result is replaced later.",
-    "graph": "It takes numbers out of the graph of autograd.",
+    "graph": "It takes numbers out of the autograd graph.",
 }
 
 

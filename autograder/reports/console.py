@@ -1,4 +1,4 @@
-"""The report on the console: a block per stage, a line per test, plain words."""
+"""The report on the console: a block per stage, a line per test, in plain words."""
 
 from collections.abc import Sequence
 
@@ -37,7 +37,7 @@ def clean(text: str) -> str:
 def print_stage(
     console: Console, stage: StageResult, verbose: bool = False, brief: bool = False, explained: int | None = None
 ) -> int:
-    """Print the block of a stage; returns the number of tests whose reason was printed.
+    """Print the block of a stage; return the number of tests whose reason was printed.
 
     Args:
         verbose: more about each test, and what the code printed.
@@ -181,7 +181,7 @@ def _indented(console: Console, text: str, style: str = "", margin: int = 4) -> 
 
 
 def print_total(console: Console, report: Report, brief: bool = False) -> None:
-    """Print the end-to-end test, and the sum of the points with the extra credit apart.
+    """Print the end-to-end test, and the sum of the points, with extra credit listed separately.
 
     Args:
         brief: leave out the end-to-end test unless all stages are right.
