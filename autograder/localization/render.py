@@ -72,8 +72,12 @@ def _why(diagnosis: Diagnosis) -> list[str]:
         meant = f" with the inputs of {suspect.instead}" if suspect.instead else " with the wrong inputs"
         return [f"It calls {suspect.called}{meant}."]
     if suspect.kind == "return":
-        returned = f" It returns {' and '.join(suspect.inputs)}." if suspect.inputs else ""
-        return [f"It returns the wrong value.{returned}"]
+        returned = " and ".join(suspect.inputs)
+        return [
+            f"It returns {returned}; correct code returns something else."
+            if returned
+            else "It returns the wrong value."
+        ]
     if suspect.step and suspect.before and not repair:
         return [f"A step is missing before this line: {suspect.step}."]
     return [f"Expected here: {suspect.step}."] if suspect.step else fixes

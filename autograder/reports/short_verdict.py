@@ -58,7 +58,10 @@ def parts_line(test: TestResult) -> str:
     if not test.parts:
         return ""
     return "Parts: " + ", ".join(
-        f"{part.name} ({points(part.points)} of {points(part.max_points)})" for part in test.parts
+        f"{part.name} ({points(part.points)} of {points(part.max_points)})"
+        if not part.message.startswith(NOT_JUDGED)
+        else f"{part.name} (not judged)"
+        for part in test.parts
     )
 
 
