@@ -13,8 +13,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=VARIANCE,
         new=VARIANCE.replace("correction=0", "correction=1"),
         looks_like="Your result is that of a layer norm whose variance is divided by the number of features minus one.",
-        read_again="That estimate is for samples of something larger. Here, the vector of features is all there is; the "
-        "docstring says what its variance is divided by.",
+        read_again="That estimate is for samples of something larger. Here, the vector of features is all there is. "
+        "The docstring says what its variance is divided by.",
     ),
     Mistake(
         id="NEWSTAGE.eps-outside-root",
