@@ -6,8 +6,8 @@
 | an edit of one line that is not suspected fixes the call | the line is probably wrong |
 | edits of two lines fix it | one of them may be wrong |
 | an edit of one line fixes the call, and breaks another test | the line is probably wrong |
-| a suspect with correct inputs, and what should be there: a step, other inputs, a use of the result | probably wrong |
-| a suspect with correct inputs, and nothing is known of what should be there | the line may be wrong |
+| a suspect with correct inputs, where a known step, call or use is missing | the line is probably wrong |
+| a suspect with correct inputs, and no such expectation | the line may be wrong |
 | a suspect with inputs that may be right by chance | that line or those of its inputs may be wrong |
 | only masks or chosen places are unknown to correct code, on at most two lines | one of them may be wrong |
 """
