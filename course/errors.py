@@ -45,7 +45,7 @@ def run_command(main: Callable[[], int], developer: bool = sys.flags.dev_mode) -
         # A path may contain control characters.
         print(line(f"error: {error}"), file=sys.stderr)
         return 2
-    except BrokenPipeError:  # `| head` has read enough; no error about the unread rest either
+    except BrokenPipeError:  # `| head` has read enough; report no error about the unread rest either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except KeyboardInterrupt:
