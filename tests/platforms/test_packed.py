@@ -238,7 +238,7 @@ def test_classroom50(bundle, tmp_path):
     ("arguments", "complaint"),
     [
         (["--for", "vpl", "--time-limit", "600"], "at most 420 seconds"),
-        (["--for", "vpl", "--hidden-results", "visible"], "cannot hold results back"),
+        (["--for", "vpl", "--hidden-results", "visible"], "cannot withhold results"),
         (["--for", "vpl", "--seed", "-1"], "must not be negative"),
         (["--for", "gradescope", "--image", "x"], "are not for Gradescope"),
     ],

@@ -1,4 +1,4 @@
-"""What a handout needs besides the engine: modules of `course`, pages and pictures, found by who uses them."""
+"""What a handout needs besides the engine: the modules of `course`, pages and pictures that its files use."""
 
 import ast
 import json
@@ -67,7 +67,7 @@ def _imported(text: str) -> Iterator[str]:
             names = [alias.name for alias in node.names]
             yield node.module or ""
             yield from (HOMES.get(name, "") if node.module == "course" else f"{node.module}.{name}" for name in names)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):  # for processes of their own
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):  # for separate processes
             yield from NAMED.findall(node.value) if path_like(node.value) else ()
 
 

@@ -12,8 +12,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="NEWNAME",
         old=VARIANCE,
         new=VARIANCE.replace("correction=0", "correction=1"),
-        looks_like="Your result equals one whose variance is divided by one less than the number of features.",
-        read_again="That estimate is for samples of something larger. A vector of features is all there is; the "
+        looks_like="Your result is that of a norm whose variance is divided by one less than the number of features.",
+        read_again="That estimate is for a sample of a larger population, but here all features are known. The "
         "docstring says what its variance is divided by.",
     ),
     Mistake(
@@ -21,8 +21,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="NEWNAME",
         old=ROOT,
         new="(torch.sqrt(variance) + self.eps)",
-        looks_like="Your result equals one in which the small number is added to the standard deviation.",
-        read_again="The docstring adds it to the variance. For usual vectors that is nearly the same, for vectors that "
-        "hardly vary it is not.",
+        looks_like="Your result is that of a norm in which the small number is added to the standard deviation.",
+        read_again="The docstring adds it to the variance. For most vectors that is nearly the same, but not for "
+        "vectors that hardly vary.",
     ),
 )

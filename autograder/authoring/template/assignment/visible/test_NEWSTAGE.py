@@ -7,7 +7,7 @@ class TestLayerNorm(StageTestCase):
     """A layer norm of 6 features with random weights."""
 
     def test_layer_norm(self):
-        """Normalise vectors of features, also such that hardly vary."""
+        """Normalise vectors of features, including some that hardly vary."""
         norm = self.student.NEWNAME.LayerNorm(6)
         norm.load_state(self.stored("weights"))
         for case in ("usual", "flat"):
