@@ -115,7 +115,7 @@ def test_autolab(tmp_path):
     assert autolab_scores(text) == REQUIRED, text
     _, text = run(box, "make", python=FAILS)
     assert "scores" not in text
-    assert "This is no grade" in text
+    assert "This is not a grade" in text
 
 
 # VPL
@@ -186,7 +186,7 @@ def test_submitty(tmp_path):
         return share
 
     assert total() == 0
-    assert "This is no grade" in (judge / "validation_results.json").read_text(encoding="utf-8")
+    assert "This is not a grade" in (judge / "validation_results.json").read_text(encoding="utf-8")
     shutil.copy(box / "verdict.json", judge / "test02")
     assert total() == 105
 
