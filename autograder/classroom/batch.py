@@ -204,7 +204,7 @@ def grade_class(
     left_out.write(args.out)
     place = write_gradebook(found, records, chosen, args.gradebook) if args.gradebook is not None else ""
     seconds = time.monotonic() - started
-    rest = "had not changed" if again is None else "were not asked for"
+    rest = "had not changed" if again is None else "were not requested"
     print(f"Graded {graded} submissions in {seconds:.0f} s; {len(found) - graded} {rest}.")
     tests = "The visible tests only" if settings.seed is None else f"Visible and hidden tests, seed {settings.seed}"
     print(f"{tests}. Results are in {args.out}: grades.csv, report.html, feedback, verdicts.")

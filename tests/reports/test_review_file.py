@@ -140,7 +140,7 @@ def test_a_list_of_students_is_graded_again(graded, tmp_path, capsys):
     (tmp_path / "list.txt").write_text("# complaints\nbob\n", encoding="utf-8")
     before = {path.name: path.stat().st_mtime_ns for path in (out / "results").iterdir()}
     assert batch(submissions, out, "--regrade", str(tmp_path / "list.txt")) == 0
-    assert re.search(r"Graded 1 submissions in \d+ s; 1 were not asked for\.", capsys.readouterr().out)
+    assert re.search(r"Graded 1 submissions in \d+ s; 1 were not requested\.", capsys.readouterr().out)
     after = {path.name: path.stat().st_mtime_ns for path in (out / "results").iterdir()}
     assert {name for name in after if after[name] != before[name]} == {"bob.json"}
     (tmp_path / "list.txt").write_text("bobby\n", encoding="utf-8")

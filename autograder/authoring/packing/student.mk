@@ -1,4 +1,4 @@
-# What students do from the command line. Needs make and Python 3.10 or later: `make PYTHON=python3.12 grade`.
+# Commands for students. Needs make and Python 3.10 or later: `make PYTHON=python3.12 grade`.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -6,8 +6,8 @@ ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
 else
 BIN := $(VENV)/bin
-# The torch of PyPI for Linux brings gigabytes for graphics cards. This index has the build for the processor, which pip
-# prefers; `make TORCH_INDEX= grade` leaves it out.
+# PyPI's torch for Linux brings gigabytes for graphics cards. This index has the CPU build, which pip prefers;
+# `make TORCH_INDEX= grade` omits the index.
 ifeq ($(shell uname -s),Linux)
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 endif
@@ -19,9 +19,9 @@ ARGS ?=
 .PHONY: help grade lab doctor clean
 
 help:
-	@echo "make grade   how you stand, all stages; one stage: make grade ARGS={stage}"
+	@echo "make grade   your points in all stages; for one stage: make grade ARGS={stage}"
 	@echo "make lab     the notebooks in JupyterLab"
-	@echo "make doctor  is everything here that the course needs, and what to do if not"
+	@echo "make doctor  check that everything is installed, and say what to do if not"
 	@echo "make clean   remove the virtual environment; your files stay"
 
 grade: $(VENV)/installed
