@@ -32,8 +32,8 @@ def line(text: str) -> str:
 def run_command(main: Callable[[], int], developer: bool = sys.flags.dev_mode) -> int:
     """Run a command. A `UserError` is printed as one line on stderr, without a traceback, and the exit status is 2.
 
-    Any other exception is also printed as one line, and the exit status is 3: it says nothing about the graded code or
-    the trained model.
+    Any other exception is also printed as one line, and the exit status is 3. This does not mean that the graded
+    code or the trained model is wrong.
 
     Args:
         developer: whether to print the traceback as well, as with `python -X dev`.

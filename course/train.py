@@ -103,7 +103,7 @@ def run(args: argparse.Namespace, group: Group) -> None:
     train_config = TrainConfig(**{name: getattr(args, name) for name in TRAIN_OPTIONS})
     torch.set_num_threads(args.threads or max(1, (os.cpu_count() or 1) // group.size))
     if group.cuda:
-        torch.set_float32_matmul_precision("high")  # TF32, where it is not bfloat16
+        torch.set_float32_matmul_precision("high")  # TF32 where bfloat16 is not used
     sentences = [pair for name in args.corpus for pair in load_pairs(name, args.corpus_dir)]
     if not sentences:
         raise UserError(f"there are no sentence pairs in {', '.join(args.corpus)}")

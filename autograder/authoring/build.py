@@ -1,4 +1,4 @@
-"""Generate everything that is generated: `python -m autograder build [NAME ...]`, and say what has changed.
+"""Write all generated files: `python -m autograder build [NAME ...]`, and say what has changed.
 
 The expected tensors, the students' version, and the course's figures come from the sources; generated files of
 deleted stages are removed.

@@ -61,7 +61,7 @@ def traces(wanted: Iterable[CallReplay], code: Code, workers: Workers) -> dict[s
 
 
 def steady(first: Trace, second: Trace) -> Trace | None:
-    """Mask the signatures that differ between two runs; None if those of a result differ, or the operations.
+    """Mask the signatures that differ between two runs; None if the operations differ, or the signatures of a result.
 
     Dropout draws random numbers, and an object's `id` differs in every run. Times differ slightly, so Python numbers
     are compared exactly.

@@ -220,7 +220,7 @@ class Records:
         sources: Mapping[str, str] | None = None,
         students: Sequence[str] = (),
     ) -> Verdict:
-        """The verdict on a student's submission; where the grader failed, its outcome says so.
+        """The verdict on a student's submission; if the grader failed, its outcome says so.
 
         Raises:
             UserError: if a decision of the staff does not fit it.

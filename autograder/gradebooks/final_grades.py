@@ -86,7 +86,7 @@ def assessed_in(
 
 
 def named(times: Mapping[str, datetime], students: Iterable[str]) -> dict[str, datetime]:
-    """Return times by the submissions' own spelling, where a submission has that name."""
+    """Return times by the submissions' own spelling, if a submission has that name."""
     spelled = {normal(student): student for student in students}
     return {spelled.get(key, key): moment for key, moment in times.items()}
 

@@ -1,7 +1,7 @@
 """groups.csv: who hands in together. One submission of a group counts for all its members.
 
 A row: group, student. A submission belongs to a group if it is named after the group or after a member, as folders, or
-as Canvas or Moodle name downloads. Several submissions of a group must be the same (Moodle gives each member a copy).
+as Canvas or Moodle name downloads. Several submissions of a group must be identical (Moodle gives each member a copy).
 """
 
 from collections import defaultdict

@@ -25,7 +25,7 @@ LATE_KEYS = (
     *("deadline", "timezone", "grace_minutes", "percent_per_day", "days", "percent_of", "max_percent", "last"),
     "extensions",
 )
-# What a table [assignments.NAME] may have.
+# The keys of a table [assignments.NAME].
 PLANNED_KEYS = ("weight", "graded", "column", "times", "submissions", *LATE_KEYS, *GRADE_KEYS)
 
 

@@ -16,7 +16,7 @@ from autograder.gradebooks.roster import EXPORTED, FEEDBACK, Line, Roster, fill
 
 @dataclass(frozen=True)
 class Held:
-    """What the platform has for a student."""
+    """The existing grade of a student on the platform."""
 
     grade: Decimal | None = None
     comments: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Change:
-    """What is sent for a student."""
+    """The grade to send for a student."""
 
     user: str  # the platform's number
     name: str

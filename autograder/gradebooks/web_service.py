@@ -33,7 +33,7 @@ class Service:
         variable: the environment variable that holds the token.
 
     Raises:
-        UserError: if there is no token, or the address would send it unencrypted.
+        UserError: if there is no token, or it would be sent unencrypted.
     """
 
     def __init__(self, url: str, variable: str) -> None:

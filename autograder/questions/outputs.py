@@ -34,7 +34,7 @@ def write_all(out: Path, papers: Sequence[Paper], chosen: Assignment, stage: Sta
     try:
         (out / "timed").mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"cannot make the folder {out}: {error.strerror}") from error
+        raise UserError(f"cannot create the folder {out}: {error.strerror}") from error
     files = {name: render("questions.html", key=name == "key.html", **values) for name in ("sheets.html", "key.html")}
     for one, plain in zip(asked, values["papers"], strict=True):
         data = as_json({"student": one.student, "stage": one.stage, "count": len(one.questions)})

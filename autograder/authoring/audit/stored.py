@@ -44,4 +44,4 @@ def _signatures(subject: Subject, stage: str) -> Iterator[str]:
             if (now is None) != (before is None) or (now and before and not same(now, before, ran.dtype)):
                 yield f"the result of {mistake.id} in {test} differs from the stored one; {AGAIN}"
         for name in stored:
-            yield f"{name} is stored for {test}, but is no known mistake of the stage; {AGAIN}"
+            yield f"{name} is stored for {test}, but is not a known mistake of the stage; {AGAIN}"

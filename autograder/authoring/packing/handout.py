@@ -103,7 +103,7 @@ def place_of(chosen: Assignment) -> str:
 
 
 def public_config() -> bytes:
-    """Return the course.toml of an archive, which makes it a course: where the assignments are, and nothing else."""
+    """Return the course.toml that makes an archive a course: it says only where the assignments are."""
     place = course_config().assignments.relative_to(course_folder()).as_posix()
     head = "# This folder is a course: commands find it by this file."
     return f"{head}\n[folders]\nassignments = {json.dumps(place)}\n".encode()
@@ -187,7 +187,7 @@ def check_release(chosen: Assignment, files: dict[str, bytes]) -> None:
     """
     solution = chosen.solution
     if not solution.is_dir():
-        raise UserError(f"there is no folder {solution}: archives are packed where the solutions are")
+        raise UserError(f"there is no folder {solution}: archives can be packed only where the solutions are")
     folder = f"{RELEASE}/{chosen.name}"
     stubs = make_stubs(solution, chosen)
     changed = [name for name, text in stubs.items() if files[f"{folder}/{name}"] != text.encode()]

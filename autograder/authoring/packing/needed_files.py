@@ -12,9 +12,9 @@ from autograder.submissions.syntax_tree import parse
 from course import HOMES
 from course.location import ENGINE
 
-# What the engine's own commands and guides offer to every student.
+# The modules that the engine's commands and guides offer to every student.
 ALWAYS = ("course.doctor", "course.update", *(f"course.notebook.{name}" for name in ("check", "load", "own_code")))
-FRONT = "course/__init__.py"  # names what is imported on first use
+FRONT = "course/__init__.py"  # names the modules that are imported on first use
 NAMED = re.compile(r"\bcourse(?:\.\w+)+")  # in a text: `python -m course.doctor`
 LINK = re.compile(r"\]\(([^)#\s]+)|src=\\?[\"']([^\"'\\]+)|((?:\.\./)*img/[\w.-]+)")
 PAGES = ("docs/", "img/")
@@ -101,7 +101,7 @@ def _data(modules: Iterable[str], files: Mapping[str, bytes]) -> Iterator[str]:
 
 
 def _mention(name: str) -> re.Pattern[str]:
-    """Return what mentions a data file: its name, the part before the first dot in quotes, or that of an f-string."""
+    """Return a pattern for mentions of a data file: its name, the part before the first dot in quotes, or that of an f-string."""
     stem = re.escape(name.partition(".")[0])
     return re.compile(rf"{re.escape(name)}|[\"']{stem}[\"']|{stem}\.{{")
 

@@ -143,7 +143,7 @@ def assignment_page(one: Assignment) -> str:
         f'The handout: <a href="../../handouts/{one.name}-student.zip" download>{one.name}-student.zip</a>. '
         f"The [student guide](../../docs/student-guide.md) explains what to do with it.\n\n"
         f"{goal}\n\n## The notebooks\n\n{table}\n\n"
-        f"What the classes and functions take and return: [reference](../../reference/{one.name}.md).\n\n"
+        f"The arguments and results of the classes and functions: [reference](../../reference/{one.name}.md).\n\n"
         f"```{{toctree}}\n:hidden:\n{notebooks}\n```\n"
     )
 
