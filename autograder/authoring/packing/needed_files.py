@@ -101,7 +101,7 @@ def _data(modules: Iterable[str], files: Mapping[str, bytes]) -> Iterator[str]:
 
 
 def _mention(name: str) -> re.Pattern[str]:
-    """Return a pattern for mentions of a data file: its name, the part before the first dot in quotes, or that of an f-string."""
+    """Return a pattern for mentions of a data file: its name, or the part before the first dot, quoted or formatted."""
     stem = re.escape(name.partition(".")[0])
     return re.compile(rf"{re.escape(name)}|[\"']{stem}[\"']|{stem}\.{{")
 
