@@ -12,6 +12,6 @@ if __name__ == "__main__":
     from course.location import MARK, VARIABLE
 
     beside = os.path.dirname(os.path.abspath(__file__))
-    if os.path.isfile(os.path.join(beside, MARK)):  # this file is the way into its own course
-        os.environ.setdefault(VARIABLE, beside)
+    if not os.environ.get(VARIABLE) and os.path.isfile(os.path.join(beside, MARK)):  # the way into its own course
+        os.environ[VARIABLE] = beside
     sys.exit(main())

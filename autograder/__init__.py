@@ -7,8 +7,8 @@ import sys
 def _leave_out_the_current_folder() -> None:
     """Import nothing from the folder in which `python -m autograder` was called.
 
-    Python puts it in front of everything, and in a folder of submissions a student may be called filelock. If it is the
-    project itself, it goes to the end.
+    Python puts it first on the import path, and among submissions a student's folder may be called filelock. If it is
+    the project itself, it moves to the end.
     """
     folder = sys.path.pop(0)
     if os.path.realpath(folder or os.curdir) == os.path.dirname(os.path.dirname(os.path.realpath(__file__))):
@@ -22,5 +22,5 @@ def with_project(path: list[str], folder: str) -> list[str]:
     return [*path[:place], folder, *path[place:]]
 
 
-if sys.argv[:1] == ["-m"] and not getattr(sys.flags, "safe_path", False):  # Python 3.11: -P leaves it out itself
+if sys.argv[:1] == ["-m"] and not getattr(sys.flags, "safe_path", False):  # since Python 3.11, -P leaves it out
     _leave_out_the_current_folder()

@@ -5,7 +5,7 @@ import sys
 from course.startup import begin
 
 if __name__ == "__main__":
-    begin()  # before anything is imported that needs a package or a later Python
+    begin()  # before importing anything that needs a package or a later Python
 
 import argparse
 import contextlib
@@ -26,13 +26,13 @@ from course.location import ENGINE, choose, course_folder, refuse_planted
 if TYPE_CHECKING:
     from autograder.reports.verdict import Verdict
 
-# Python itself ends with 1 after an exception: what did not even start must not look like a verdict.
+# Python exits with 1 after an exception, so 1 is not a verdict: a grader that did not start must not seem to give one.
 COMPLETE, USAGE, FAULT, INCOMPLETE = 0, 2, 3, 4
 STUDENTS, CLASS, GRADEBOOKS, AUTHORS = "students", "a class", "gradebooks and platforms", "authors"
 GRADE = "grade"  # the command of this module
-# Modules with a main() of their own: what they are for, and what they do.
+# Modules with a main() of their own: who they are for, and what they do.
 COMMANDS = {
-    GRADE: ("autograder.__main__", STUDENTS, "grade your modules, as python grade.py does; stages after it"),
+    GRADE: ("autograder.__main__", STUDENTS, "grade your modules, like python grade.py; stages may follow"),
     "doctor": ("autograder.grading.check_machine", STUDENTS, "what this machine can grade, and what is missing"),
     "batch": ("autograder.classroom.batch", CLASS, "grade all submissions of a class"),
     "compare": ("autograder.classroom.compare", CLASS, "who gains and who loses between two runs of batch"),
@@ -43,33 +43,37 @@ COMMANDS = {
     "pack": ("autograder.authoring.packing.pack", GRADEBOOKS, "an autograder for Gradescope, PrairieLearn, ..."),
     "gradescope": ("autograder.authoring.packing.gradescope_archive", GRADEBOOKS, "the same as pack --for gradescope"),
     "init": ("autograder.authoring.init", AUTHORS, "a folder for a course of your own"),
-    "new": ("autograder.authoring.new", AUTHORS, "a small assignment that works, to be edited"),
-    "build": ("autograder.authoring.build", AUTHORS, "generate all that is generated, and say what has changed"),
+    "new": ("autograder.authoring.new", AUTHORS, "a small working assignment to edit"),
+    "build": ("autograder.authoring.build", AUTHORS, "regenerate all generated files, and say what has changed"),
     "audit": (
         "autograder.authoring.audit.command",
         AUTHORS,
-        "whether everything holds that must hold of an assignment",
+        "check everything that must hold for an assignment",
     ),
     "handout": ("autograder.authoring.packing.handout", AUTHORS, "the archive that students get"),
     "site": ("autograder.authoring.site.command", AUTHORS, "the course as a static site"),
-    "expected": ("autograder.authoring.stored_tensors", AUTHORS, "part of build: what visible tests compare with"),
+    "expected": (
+        "autograder.authoring.stored_tensors",
+        AUTHORS,
+        "part of build: tensors that visible tests expect",
+    ),
     "release": ("autograder.authoring.release", AUTHORS, "part of build: notebooks and stubs, from the solutions"),
     "tolerance": ("autograder.authoring.audit.tolerance_table", AUTHORS, "how far results of correct code differ"),
 }
 
 
 def here() -> dict[str, tuple[str, str, str]]:
-    """The commands that are there; students have hardly any."""
+    """The commands that exist here; students have hardly any."""
     return {name: one for name, one in COMMANDS.items() if (ENGINE / f"{one[0].replace('.', '/')}.py").is_file()}
 
 
 def all_commands() -> str:
-    """The commands in groups, a line each."""
+    """The commands in groups, one line each."""
     lines = []
     for group in (STUDENTS, CLASS, GRADEBOOKS, AUTHORS):
         own = [f"  {name:<12}{words}" for name, (_, of, words) in here().items() if of == group]
         lines += [f"\nfor {group}:", *own] if own else []
-    first = "commands, each with a --help of its own (python -m autograder COMMAND [--course DIR] ...):"
+    first = "commands, each with its own --help (python -m autograder COMMAND [--course DIR] ...):"
     return "\n".join([first, *lines])
 
 
@@ -88,7 +92,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
         metavar="DIR",
         help="folder or zip file of the modules (this folder or notebooks/NAME)",
     )
-    parser.add_argument("--assignment", metavar="NAME", help="(the one that fits, else the first)")
+    parser.add_argument("--assignment", metavar="NAME", help="assignment to grade (the one that fits, else the first)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write Gradescope's results.json as well")
     parser.add_argument(
         "--zip",
@@ -96,10 +100,10 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
         nargs="?",
         const=Path(),
         metavar="FILE",
-        help="then pack the modules, to be handed in (NAME.zip)",
+        help="also pack the modules for handing in (NAME.zip)",
     )
     parser.add_argument(
-        "--summary", type=Path, metavar="FILE", help="add the verdict to a file, as a table in Markdown"
+        "--summary", type=Path, metavar="FILE", help="append the verdict to a file, as a Markdown table"
     )
     parser.add_argument(
         "--verdict",
@@ -115,12 +119,12 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     instructors = parser.add_argument_group("for instructors")
     instructors.add_argument("--hidden", action="store_true", help="run the hidden tests too (needs solutions/)")
     instructors.add_argument("--seed", type=int, metavar="N", help="seed of the hidden tests (a new one each time)")
-    instructors.add_argument("--unconfined", action="store_true", help="run foreign modules without confinement")
+    instructors.add_argument("--unconfined", action="store_true", help="run other people's modules without confinement")
     return parser.parse_args(arguments)
 
 
 def run(args: argparse.Namespace) -> int:
-    # The workers get ready while this process imports what it needs itself.
+    # The workers get ready while this process does its own imports.
     from autograder.sandbox.worker_processes import make_workers
 
     refuse_unknown(args.stage)
@@ -132,9 +136,7 @@ def run(args: argparse.Namespace) -> int:
         from autograder.reports.watch import watch
 
         if args.hidden or args.json or args.zip or args.verdict:
-            raise UserError(
-                "--watch is for your own modules: it goes with none of --hidden, --json, --verdict and --zip"
-            )
+            raise UserError("--watch is for your own modules: use it without --hidden, --json, --verdict and --zip")
         return watch(args.submission or own_folder(chosen), chosen, stages, args.verbose, args.problems)
     seed = hidden_seed(args, chosen)
     folder = args.submission or own_folder(chosen)
@@ -146,7 +148,7 @@ def run(args: argparse.Namespace) -> int:
     check_writable(args.summary, "--summary")
     check_writable(args.verdict, "--verdict")
     if archive and archive.suffix.lower() != ".zip":
-        raise UserError(f"{archive} is not the name of a zip file; stages stand before --zip")
+        raise UserError(f"{archive} is not the name of a zip file; name stages before --zip")
     gradescope = part("autograder.reports.gradescope_results", "--json") if args.json else None
     as_format = format_of(args.verdict) if args.verdict else None
     if not folder.is_dir() and folder.suffix.lower() != ".zip":
@@ -181,7 +183,7 @@ def run(args: argparse.Namespace) -> int:
                 stages,
                 on_stage=shown,
                 hidden_seed=seed,
-                clock=Clock(SUBMISSION_SECONDS) if args.hidden else None,  # one's own code may take its time
+                clock=Clock(SUBMISSION_SECONDS) if args.hidden else None,  # students' own runs have no limit
                 jobs=min(2, os.cpu_count() or 1),
             )
             print_total(console, report)
@@ -222,7 +224,7 @@ def refuse_unknown(words: list[str]) -> None:
     """Refuse a misspelt command, whether there is a course or not.
 
     Raises:
-        UserError: if the first word is like a command, and no stage.
+        UserError: if the first word resembles a command and is not a stage.
     """
     from difflib import get_close_matches
 
@@ -231,14 +233,14 @@ def refuse_unknown(words: list[str]) -> None:
         if words and words[0] in known:
             return
     if words and (near := get_close_matches(words[0], here(), 1, 0.75)):
-        raise UserError(f"there is no command {words[0]!r}: do you mean {near[0]}? python -m autograder --help has all")
+        raise UserError(f"there is no command {words[0]!r}: did you mean {near[0]}? See python -m autograder --help")
 
 
 def check_words(words: list[str], chosen: Assignment) -> None:
-    """Say what may be meant by a word that is neither a stage nor a command.
+    """Refuse a word that is neither a stage nor a command, with a suggestion.
 
     Raises:
-        UserError: if there is something like it.
+        UserError: if there is such a word.
     """
     from difflib import get_close_matches
 
@@ -249,14 +251,14 @@ def check_words(words: list[str], chosen: Assignment) -> None:
                 raise UserError(f"{word} is a stage of {other.name}: add --assignment {other.name}")
         if word not in stages:
             near = get_close_matches(word, [*stages, *here()], 1)
-            guess = f": do you mean {near[0]}?" if near else "; python -m autograder --help lists the commands"
+            guess = f": did you mean {near[0]}?" if near else "; python -m autograder --help lists the commands"
             raise UserError(f"there is no stage or command {word!r}{guess} (the stages are {', '.join(stages)})")
 
 
 def own_folder(chosen: Assignment) -> Path:
     """The folder to grade if none is named: this one, if it has modules, else the course's.
 
-    On a shared server students work in folders of their own, and the course lies elsewhere.
+    On a shared server students work in folders of their own, and the course is elsewhere.
     """
     here = Path.cwd()
     in_it = any((here / f"{module}.py").is_file() for module in chosen.modules)
@@ -264,22 +266,22 @@ def own_folder(chosen: Assignment) -> Path:
 
 
 def hidden_seed(args: argparse.Namespace, chosen: Assignment) -> int | None:
-    """The seed of the hidden tests, or None if they are not wanted.
+    """The seed of the hidden tests, or None if they are not requested.
 
     Raises:
         UserError: if they cannot be run.
     """
     if not args.hidden:
         if args.seed is not None:
-            raise UserError("--seed is for the hidden tests: give --hidden too")
+            raise UserError("--seed is for the hidden tests: add --hidden")
         return None
     if not chosen.solution.is_dir():
         raise UserError("the hidden tests need the reference modules in solutions/, which are not here")
     if not args.unconfined and (reason := unsupported()):
         raise UserError(
-            f"the hidden tests would run code of others without confinement: {reason}. "
-            "Grade on a Linux machine that can (python -m autograder doctor says more), "
-            "or give --unconfined if you trust the submission"
+            f"the hidden tests would run other people's code without confinement: {reason}. "
+            "Grade on a Linux machine that can confine it (see python -m autograder doctor), "
+            "or use --unconfined if you trust the submission"
         )
     if args.seed is not None and args.seed < 0:
         raise UserError(f"the seed must not be negative: {args.seed}")
@@ -287,7 +289,7 @@ def hidden_seed(args: argparse.Namespace, chosen: Assignment) -> int | None:
 
 
 def check_writable(path: Path | None, option: str = "--json") -> None:
-    """Find out before the work whether its result can be written.
+    """Check before the work begins whether its result can be written.
 
     Raises:
         UserError: if it cannot.
@@ -301,10 +303,10 @@ def check_writable(path: Path | None, option: str = "--json") -> None:
 
 
 def format_of(path: Path) -> Callable[["Verdict"], str]:
-    """The function that writes a verdict in the format of a file's name.
+    """Return the function that writes a verdict in the format that a file's name implies.
 
     Raises:
-        UserError: if it has no known ending.
+        UserError: if its ending is not a known one.
     """
     from autograder.reports.verdict import as_text
 
@@ -319,7 +321,7 @@ def format_of(path: Path) -> Callable[["Verdict"], str]:
 
 
 def part(module: str, what: str) -> ModuleType:
-    """A module that students do not have.
+    """Return a module that students do not have.
 
     Raises:
         UserError: if it is not here; the message says that `what` is for instructors.
@@ -329,13 +331,13 @@ def part(module: str, what: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if not f"{module}.".startswith(f"{error.name}."):
             raise  # it is here, and something that it imports is not
-        raise UserError(f"{what} is for instructors, and not part of the course as students get it") from error
+        raise UserError(f"{what} is for instructors, and not part of the students' version of the course") from error
 
 
 def of_this_course(arguments: list[str]) -> list[str]:
     """Take `--course DIR` out of the arguments of any command, and choose that course.
 
-    After a command, a `--course` that names no folder is left to it: `export --push` takes the number of a course.
+    A `--course` after a command that names no folder is passed on to it: `export --push` takes a course number.
 
     Raises:
         UserError: if the folder is not a course.

@@ -24,6 +24,12 @@ DOES = {"schläft": "sleeps", "wartet": "waits", "spielt": "plays", "singt": "si
 WHERE = {"im Garten": "in the garden", "am Bahnhof": "at the station", "zu Hause": "at home", "dort": "there"}
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are processors: many tests wait for a process, or for a limit of time."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what `sampled` leaves out of the test command as slow."""
@@ -109,8 +115,9 @@ def both():
 
 @pytest.fixture(autouse=True)
 def strict(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error of what only explains a failure is one here."""
+    """An error of what only explains a failure is one here; and no test inherits the `--course` of another."""
     monkeypatch.setattr("autograder.grading.stage_run.STRICT", True)
+    monkeypatch.setenv("AUTOGRADER_COURSE", "")
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
-"""Compare a tensor of the student with the expected one: type, shape, dtype, finite, values, in this order.
+"""Compare a student's tensor with the expected one: type, shape, dtype, finiteness, values, in this order.
 
 Values are compared element by element with an absolute tolerance. The sum of differences, which many courses use, grows
-with the size of the tensor and fails correct code on another processor.
+with the size of the tensor and fails correct code on a different processor.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,8 +35,8 @@ class Incorrect(AssertionError):
     `actual` is the wrong tensor, and `where` marks its counted elements; they reveal known mistakes. `expected`
     and the names of its axes are set if the two tensors can be compared element by element. `recipe` says how to repeat
     the call. `made_by` are the submodules whose outputs the message is about, and `operation` is the operation that is
-    applied to them, or should be. `changes` is the argument that the call wrongly changes in place. `smaller` makes and
-    checks a smaller call with the same fault. `minor` marks a mere side effect: the result of the call is right.
+    applied to them, or should be. `changes` is the argument that the call wrongly changes in place. `smaller` runs and
+    checks a smaller call with the same fault. `minor` marks a mere side effect: the result of the call is correct.
     """
 
     minor = False
@@ -71,14 +71,14 @@ def compare(
     groups: Mapping[str, np.ndarray] | None = None,
     masked: Callable[[], Sequence[tuple[str, np.ndarray]]] = lambda: (),
 ) -> Wrong | None:
-    """The first check that `actual` fails, or None if it is right.
+    """The first check that `actual` fails, or None if it is correct.
 
     Args:
         name: what the student calls the tensor.
         axes: the names of its axes, for instance "B H T_q d_k".
         actual: what the student's code returned.
-        expected: the right values.
-        limit: the largest absolute difference that is still right.
+        expected: the correct values.
+        limit: the largest accepted absolute difference.
         where: True for the elements that count (for instance, without padding); broadcast to the shape of `expected`.
         groups, masked: named parts of the tensor, and the elements affected by masks; for `pattern`.
 
@@ -90,7 +90,7 @@ def compare(
     floating = bool(np.issubdtype(expected.dtype, np.floating))
     counted = np.broadcast_to(np.True_ if where is None else where, expected.shape)
     if floating and not np.isfinite(expected[counted]).all():
-        raise ValueError(f"what {name} is expected to be is not finite")
+        raise ValueError(f"the expected value of {name} is not finite")
     if wrong := wrong_form(name, axes, actual, expected.shape, floating, counted):
         return wrong
     with np.errstate(over="ignore", invalid="ignore"):  # invalid: two infinite elements, which do not count
@@ -124,7 +124,7 @@ def compare_own(
     where: np.ndarray | None = None,
     masked: Callable[[], Sequence[tuple[str, np.ndarray]]] = lambda: (),
 ) -> Wrong | None:
-    """Compare two results of the student's code; the second one takes the place of the expected values.
+    """Compare two results of the student's code; the second one serves as the expected values.
 
     The second result must therefore be a tensor of finite numbers.
     """
@@ -143,7 +143,7 @@ def compare_own(
 
 
 def _is_close(actual: Any, expected: np.ndarray, limit: float, where: np.ndarray | None) -> bool:
-    """Whether floating-point numbers are certainly right; in most cases no further check is needed."""
+    """Whether floating-point numbers are certainly correct; in most cases no further check is needed."""
     if not isinstance(actual, np.ndarray) or actual.dtype not in (np.float64, np.float32):
         return False
     if expected.dtype.kind != "f" or actual.shape != expected.shape:
@@ -154,14 +154,14 @@ def _is_close(actual: Any, expected: np.ndarray, limit: float, where: np.ndarray
 
 
 def limit_for(expected: np.ndarray, limit: float) -> float:
-    """The largest deviation that is still right for these values; the given limit unless they are large."""
+    """The largest accepted deviation for these values; the given limit unless they are large."""
     with np.errstate(invalid="ignore"):
         largest = float(np.abs(expected).max(initial=0)) if expected.dtype.kind == "f" else 0.0
     return max(limit, ROUNDING * largest) if np.isfinite(largest) else limit
 
 
 def is_infinite(error: object) -> bool:
-    """Whether a result is wrong that has infinite elements or NaN."""
+    """Whether a wrong result has infinite elements or NaN."""
     actual = getattr(error, "actual", None)
     return isinstance(actual, np.ndarray) and actual.dtype.kind == "f" and not bool(np.isfinite(actual).all())
 

@@ -25,7 +25,7 @@ from autograder.sandbox.student_faults import Raised
 PROJECTIONS = 8
 MAX_PROJECTED = 1_000_000  # elements; of a larger tensor, only the first ones are projected
 ELSEWHERE = "elsewhere"
-# Rounding changes a projection far less than this; another mistake changes it far more.
+# Rounding changes a projection far less than this; a different mistake changes it far more.
 LIMITS = {"float64": 1e-5, "float32": 1e-3}
 
 
@@ -172,7 +172,7 @@ def hints(assignment: str, named: Named) -> tuple[str, ...]:
     looks_like, *others = _stored(assignment)["hints"][named.mistake]
     if named.not_in:
         tests = " and ".join(named.not_in)
-        others.append(f"That is so in this test. In {tests} it mostly looks different: look at that, too.")
+        others.append(f"This is how it looks in this test. In {tests} it mostly looks different: check that, too.")
     return (looks_like if named.sure else f"Perhaps this: {looks_like}", *others)
 
 

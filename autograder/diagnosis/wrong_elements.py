@@ -40,7 +40,7 @@ def pattern(
         counted: True where a difference counts.
         limit: the largest accepted difference.
         groups: named parts of the tensor, for instance {"sentences with padding": mask}; broadcast to its shape.
-        masked: the elements affected by masks, see `masked_by`. It says nothing if exactly these are wrong.
+        masked: the elements affected by masks, see `masked_by`. If exactly these are wrong, no index is named.
     """
     actual, expected = actual.astype(np.float64), expected.astype(np.float64)
     if not np.abs(actual[counted]).max(initial=0) > limit:
@@ -148,7 +148,7 @@ def masked_by(arguments: Iterable[tuple[str, Any]]) -> list[tuple[str, np.ndarra
 def _indices(
     names: list[str], wrong: np.ndarray, counted: np.ndarray, masked: Sequence[tuple[str, np.ndarray]]
 ) -> str | None:
-    """Whether only a few indices along one axis are wrong, with (nearly) all their counted elements."""
+    """A sentence if only a few indices along one axis are wrong, with (nearly) all their counted elements."""
     for axis, name in enumerate(names):
         others = tuple(other for other in range(wrong.ndim) if other != axis)
         bad, usable = np.asarray(wrong.any(axis=others)), np.asarray(counted.any(axis=others))
@@ -162,7 +162,7 @@ def _indices(
         word = WORDS.get(name, name)
         last = int(np.flatnonzero(usable)[-1])
         right = [index for index in np.flatnonzero(usable).tolist() if not bad[index]]
-        # With masks, a pattern like every other sentence, or a middle one, is chance.
+        # With masks, a pattern such as every other sentence, or a middle one, is a coincidence.
         chance = bool(concerned)
         if not chance and len(indices) > 2 and (indices % 2 == indices[0] % 2).all() and len(indices) >= size // 2:
             return f"Only the {'odd' if indices[0] % 2 else 'even'} {word}s are wrong (counted from 0)."

@@ -143,7 +143,7 @@ def is_self(node: ast.AST) -> bool:
 def without_main_block(tree: ast.Module, text: str) -> ast.Module:
     """Remove the blocks `if __name__ == "__main__":` from a module. The grader neither searches nor runs them.
 
-    Only if the text contains the word: the search must see exactly what is run, and a text without it is run unparsed.
+    The search must see exactly what runs. A text without the word `__main__` is run unparsed, so it stays as it is.
     """
     if "__main__" in text:
         tree.body = [node for node in tree.body if not _is_main_block(node)]

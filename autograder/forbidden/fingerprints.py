@@ -1,4 +1,4 @@
-"""Find functions that are copies of a known text, with other names, another order or added lines."""
+"""Find functions that are copies of a known text, with different names, a different order or added lines."""
 
 import ast
 from collections import Counter, deque
@@ -47,7 +47,7 @@ def copies(tree: ast.Module, known: Mapping[str, Bag]) -> Iterator[tuple[str, st
 
 
 def _bag(function: Function) -> Bag:
-    """Count the nodes of a body: attributes and constants by value, names without it."""
+    """Count the nodes of a body: attributes and constants by value, other nodes by kind."""
     counts: Counter[str] = Counter()
     nodes = deque[ast.AST](function.body)
     while nodes:

@@ -46,7 +46,7 @@ READY_LIBRARIES = _words(
 )
 # Modules that lead from a string to any loaded module, or to the grader's own modules.
 LEADING_ANYWHERE = _words("autograder builtins cffi code codeop ctypes imp importlib pkgutil pydoc runpy zipimport")
-# The names that are harmless, or forbidden, in modules of usual use.
+# The names that are harmless, or forbidden, in commonly used modules.
 HARMLESS_IN = {
     "gc": _words("collect disable enable isenabled freeze unfreeze get_count get_stats get_threshold set_threshold"),
     "inspect": _words("signature Parameter Signature cleandoc getdoc isclass isfunction ismethod ismodule"),
@@ -63,7 +63,7 @@ FORBIDDEN_IN = {
 CALLS_BY_STRING = {"eval", "exec", "compile", "__import__", "__builtins__", "__loader__", "__spec__"}
 # Functions that take a library as an argument without exposing it, or that have a rule of their own.
 ASKED_ABOUT = {"hasattr", "vars", "isinstance", "issubclass", "getattr", "setattr", "delattr"}
-# Functions that open files, in any module; of libraries also load and save.
+# Functions that open files, in any module; for libraries, load and save too.
 FILES = _words(
     """open read_text read_bytes write_text write_bytes fromfile tofile from_file loadtxt genfromtxt savetxt memmap
     open_memmap DataSource FileHandler FileIO fopen imread urlopen load_library"""

@@ -1,6 +1,6 @@
 """The rules for graded modules, and the search for violations in the syntax tree. Nothing is imported or executed.
 
-A finding is `forbidden` where it is clear, and for `review` by a person where honest code may look the same. The
+A finding is `forbidden` if the case is clear, and for `review` by a person if honest code may look the same. The
 search is not complete: Python has more ways to reach a name than any list.
 """
 
@@ -63,7 +63,7 @@ def check_modules(
     Returns:
         The findings, each with its module's name, and the functions that are nearly identical to one of `known`, each
         with the known name. A module with a syntax error has no findings, since it cannot be imported either. A module
-        that cannot be searched for a different reason is noted; the others are still searched.
+        that cannot be searched for any other reason is noted; the others are still searched.
     """
     trees, findings = {}, []
     for module, text in sources.items():
@@ -204,7 +204,7 @@ class Search:
         for origin in self._foreign(self.names.resolve(node)):
             top, *rest = origin.split(".")
             if origin in self.libraries or (top == "torch" and MODULES_OF_TORCH.intersection(rest[-1:])):
-                message = f"{_short(origin)} is used as a value, and what is taken from it then is not searched"
+                message = f"{_short(origin)} is used as a value, and later uses of that value are not searched"
                 self.report(node, message, forbidden=False)
 
     # The rules, by the kind of node
@@ -261,10 +261,10 @@ class Search:
             return
         harmless = HARMLESS_IN.get(top)
         if name in FORBIDDEN_IN.get(module.rpartition(".")[2], ()) or (harmless and name not in harmless):
-            self.report(node, f"{path} leads to names by a detour")
+            self.report(node, f"{path} gives indirect access to names")
         # Modules expose the modules that they import: warnings.sys, dataclasses.builtins.
         if module != "" and name.lstrip("_") in LEADING_ANYWHERE | {"sys", "gc", "inspect"}:
-            self.report(node, f"{_short(path)} leads to names by a detour")
+            self.report(node, f"{_short(path)} gives indirect access to names")
 
     def _Attribute(self, node: ast.Attribute) -> None:
         if id(node) in self.done:
@@ -292,20 +292,20 @@ class Search:
             if not of_torch and not of_module and not (is_self(base) and name in self.defined):
                 self.ready(node, name, name not in self.defined, named(name, self.parts))
         elif name in LEADING_ATTRIBUTES or (name in LEADING_OR_OWN and not own):
-            self.report(node, f"{name} leads to names by a detour")
+            self.report(node, f"{name} gives indirect access to names")
         elif name == "__dict__":
             self.report(node, "__dict__ leads from strings to names", forbidden=bool(foreign))
         elif re.fullmatch("__.*__", name) and name not in USUAL_DUNDERS:
             self.report(node, f"{name} is unusual in a module like this", forbidden=False)
         elif open_base and (name in MODULES_BEHIND or (name == "modules" and not called)):
-            self.report(node, f"{name} may lead to names by a detour", forbidden=False)
+            self.report(node, f"{name} may give indirect access to names", forbidden=False)
         elif open_base and name.startswith("_") and name not in USUAL_PRIVATE | USUAL_DUNDERS:
             self.report(node, f"{name} is private to something else", forbidden=False)
         if not own and (name in FILES or (foreign and name in FILES_OF_LIBRARIES)):
             self.report(node, f"{name} opens a file", forbidden=False)
 
     def _frame(self, node: ast.expr) -> None:
-        """Allow reading a text from a frame directly; the frame itself is not stored."""
+        """Allow code to read a text directly from a frame, without storing the frame itself."""
         steps: list[ast.AST] = []
         while isinstance(node, ast.Attribute) and node.attr in ("f_code", "f_back"):
             steps.append(node)
@@ -344,7 +344,7 @@ class Search:
             self.report(node, "globals() leads from strings to names")
 
     def _arguments(self, node: ast.Call, called: Set[str]) -> None:
-        """Check for arguments named in a manifest, of a torch function or of a wrapper: `partial(f, x=1)`."""
+        """Check the arguments of a torch function, or of a wrapper such as `partial(f, x=1)`, against a manifest."""
         for keyword in node.keywords:
             if not any(f"({keyword.arg})" in part for part in self.parts):
                 continue
@@ -361,11 +361,11 @@ class Search:
         if text is not None:
             self._taken(node, base, text)
         if foreign and text is None:
-            self.report(node, "a name of a library is made from a string")
+            self.report(node, "a name in a library is built from a string")
         elif foreign:
-            self.report(node, f"a name of a library is given as the string {text!r}", forbidden=False)
+            self.report(node, f"a name in a library is given as the string {text!r}", forbidden=False)
         elif text is None and not is_self(base):
-            self.report(node, "an attribute's name is made while the program runs", forbidden=False)
+            self.report(node, "an attribute's name is computed while the program runs", forbidden=False)
 
     def _Subscript(self, node: ast.Subscript) -> None:
         if isinstance(node.value, ast.Attribute) and node.value.attr == "__dict__" and not is_self(node.value.value):
@@ -390,7 +390,7 @@ class Search:
         elif isinstance(node.value, str) and not isinstance(self.place.parent, ast.Expr):  # a docstring
             # Annotations, formats and some functions evaluate strings.
             for name in sorted({*WORD.findall(node.value)} & (LEADING_ATTRIBUTES | LEADING_OR_OWN)):
-                self.report(node, f"a string names {name}, which leads to names by a detour", forbidden=False)
+                self.report(node, f"a string names {name}, which gives indirect access to names", forbidden=False)
 
     def _BinOp(self, node: ast.BinOp) -> None:
         self._text(node)
@@ -405,7 +405,7 @@ class Search:
         self.done |= {id(child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.BinOp)}
         name = (fold(node) or "").rpartition(".")[2]
         if READY.fullmatch(name) or READY_OR_OWN.fullmatch(name):
-            self.report(node, f"the name of the ready-made part {name} is put together from pieces")
+            self.report(node, f"the name of the ready-made part {name} is assembled from pieces")
 
 
 def _names_only(node: ast.Assign | ast.AnnAssign) -> bool:
@@ -415,6 +415,6 @@ def _names_only(node: ast.Assign | ast.AnnAssign) -> bool:
 
 
 def _short(path: str) -> str:
-    """Abbreviate a name as people write it."""
+    """Abbreviate a name the way people do."""
     path = path.replace("torch.nn.functional.", "F.").replace("torch.nn.", "nn.")
     return path if len(path) <= 80 else path[:80] + "..."

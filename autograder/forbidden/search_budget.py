@@ -1,4 +1,4 @@
-"""Limits of the search: longer code is not searched, but reported to a person."""
+"""Limits of the search: longer code is not searched, but reported to the instructor."""
 
 import ast
 
@@ -13,7 +13,7 @@ class TooLarge(ValueError):
 
 
 def parsed(text: str) -> tuple[ast.Module, list[int]]:
-    """Parse a module; return its syntax tree without statements that are too long, and the lines of these.
+    """Parse a module; return its syntax tree without statements that are too long, and the lines of those statements.
 
     Raises:
         TooLarge: if even parsing it would take too long.

@@ -138,19 +138,17 @@ def confinement() -> Iterator[Finding]:
     if reason := confine.unsupported():
         yield Finding("confinement", reason, fine=False, needed=False)
         yield Finding(
-            "hidden, batch", "refused here, unless --unconfined says that you trust the code", False, needed=False
+            "hidden, batch", "refused here, unless you trust the code and add --unconfined", False, needed=False
         )
         return
     yield Finding("Landlock", f"version {confine.landlock_version()} of its interface")
-    yield Finding("seccomp", f"present, {len(confine.CALLS)} system calls are let through")
+    yield Finding("seccomp", f"present, {len(confine.CALLS)} system calls are allowed")
     if os.geteuid() != 0:
-        yield Finding("other user", "not root, so workers run as you; Landlock and seccomp hold all the same")
+        yield Finding("other user", "not root, so workers run as you; Landlock and seccomp still apply")
     elif confine.libraries_are_public():
         yield Finding("other user", f"workers run as user {confine.NOBODY}, not as root")
     else:
-        words = (
-            f"no: user {confine.NOBODY} cannot read Python in {sys.base_prefix}; Landlock and seccomp hold all the same"
-        )
+        words = f"no: user {confine.NOBODY} cannot read Python in {sys.base_prefix}; Landlock and seccomp still apply"
         yield Finding("other user", words, False, needed=False)
     confined = worker(confined=True)
     yield confined
@@ -185,7 +183,7 @@ def cores() -> int:
 def main(arguments: list[str]) -> int:
     argparse.ArgumentParser(
         prog="python -m autograder doctor",
-        description="Say what this machine can grade.",
+        description="Report what this machine can grade.",
         epilog="exit status: 0 grading works, 1 something that it needs is missing",
     ).parse_args(arguments)
     broken = show(findings())

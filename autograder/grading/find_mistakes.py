@@ -39,7 +39,7 @@ def find_mistakes(
     """The known mistakes that explain the failed tests, by test: first the visible ones, then the hidden ones.
 
     Args:
-        student: starts the student's code again, to compare it with a mistake in all of a hidden test.
+        student: starts the student's code again, to compare it with a mistake in a complete hidden test.
     """
     if not shown:
         return {}
@@ -64,7 +64,7 @@ def find_mistakes(
 
 
 def _fixed_alike(tests: dict[str, TestResult], name: str, others: Iterable[str]) -> bool:
-    """Whether a line is wrong both in this test and in a test in which its known mistake would look different.
+    """Whether a line is wrong both in this test and in a test where the known mistake would look different.
 
     Then the named mistake may be a coincidence: decoded tokens may equal those of another mistake by chance.
     """
@@ -82,10 +82,10 @@ def with_mistake(test: TestResult, named: Named, assignment: str) -> TestResult:
 
 
 def _agrees(mistake: str, test: str, stage: Stage, book: AnswerBook, dtype: str, student: Callable[[], Student]) -> str:
-    """How far the student's code agrees, in a hidden test, with the reference that has the mistake.
+    """How far the student's code agrees, in a hidden test, with the reference containing the mistake.
 
-    The check that failed may hide later checks that would tell the two apart. Checks of the student's code alone are
-    left out, since they end the test for both.
+    The check that failed may hide later checks that would tell the two apart. Checks that need no reference are left
+    out, since they end the test for both.
 
     Returns:
         "to the end" of the test, "until both fail" in the same way, or "" if the two differ.

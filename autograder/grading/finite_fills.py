@@ -2,7 +2,7 @@
 
 A mask that forbids every key of a query leaves the softmax only -inf, and the result is NaN. A mistake in a mask then
 hides the numbers by which it is recognised; the same mistake with -1e9 does not. So the test is run again with all
-infinities in the text replaced, and known mistakes are looked for in the new outcome.
+infinities in the text replaced, and known mistakes are sought in the new outcome.
 """
 
 import ast
@@ -18,12 +18,14 @@ from autograder.manifest import Stage
 from autograder.sandbox.remote_values import Code
 from autograder.submissions.syntax_tree import parse
 
-LARGE = 1e30  # acts as infinity in every softmax, and fits into float32
+LARGE = 1e30  # acts like infinity in every softmax, and fits into float32
 LIBRARIES = ("math", "torch", "np", "numpy")
 
 
 def shown_finite(case: StageTestCase, error: BaseException | None, stage: Stage) -> tuple[Signature, Code] | None:
-    """The signature of a test that ended with NaN, without infinities, and that code; None if it has none or passes.
+    """Run a test that ended with NaN again without infinities: the signature, and the changed code.
+
+    None if the code has no infinities, or if no numbers are wrong without them.
 
     `case` is restored afterwards.
     """

@@ -69,7 +69,7 @@ def check_submission(submission: Submission, assignment: Assignment, workers: Wo
         findings, copied = _found_in(submission.sources, known, parts_of(assignment), workers)
     except Exception as error:
         why = error.message if isinstance(error, StudentFault) else str(error)
-        return Checked(review=(f"the source check did not come to an end, look at the modules: {why[:200]}",))
+        return Checked(review=(f"the source check did not finish, look at the modules: {why[:200]}",))
     forbidden: dict[str, list[Line]] = {}
     modules: dict[str, set[str]] = {}
     review = []
@@ -131,7 +131,7 @@ def _found_in(
     """The findings and the copied functions.
 
     Raises:
-        Exception: if the search crashed, hung, or gave an invalid answer.
+        Exception: if the search crashed, hung, or returned an invalid answer.
     """
     if isinstance(workers, PlainWorkers):  # a worker would import torch first
         process = subprocess.run(
@@ -159,11 +159,11 @@ def _finding(forbidden: Any, line: Any, scope: Any, what: Any, parts: Any) -> Fi
     """A finding in an answer.
 
     Raises:
-        ValueError: if it does not have the form of one.
+        ValueError: if it does not have the form of a finding.
     """
     texts = isinstance(parts, list) and all(isinstance(text, str) for text in (scope, what, *parts))
     if not (isinstance(forbidden, bool) and type(line) is int and texts):
-        raise ValueError("the answer of the source check is none")
+        raise ValueError("the answer of the source check is malformed")
     return Finding(forbidden, line, scope, what, tuple(parts))
 
 
@@ -187,7 +187,7 @@ def known_functions(assignment_name: str) -> dict[str, Bag]:
     for path in sorted((ENGINE / "course").rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         if not any(name[1:] in text for name in OF_MODELS):
-            continue  # most files: parsing them takes as long as searching three submissions
+            continue  # skips most files: parsing them takes as long as searching three submissions
         module = ".".join(path.relative_to(ENGINE).with_suffix("").parts)
         known |= {f"{module}.{name}": bag for name, bag in fingerprints(parse(text)) if OF_MODELS & bag.keys()}
     return known

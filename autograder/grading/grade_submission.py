@@ -45,7 +45,7 @@ def grade(
             the visible and the hidden one together.
         clock: limits the total time of the submission's calls.
         jobs: how many stages to grade at the same time.
-        book: the reference's answers to the hidden tests, kept for a whole class. It brings its own seed.
+        book: the reference's answers to the hidden tests, kept for a whole class. It has its own seed.
         on_error: called with the error of each failed visible test, for callers that want more than the report.
     """
     started = time.monotonic()
@@ -118,7 +118,7 @@ def grade(
 def end_to_end(
     submission: Submission, assignment: Assignment, workers: Workers, clock: Clock | None = None
 ) -> TestResult:
-    """Run one test with the student's own modules only. It gives no points, and gets as much time as a stage."""
+    """Run one test with the student's own modules only. The test earns no points, and gets as much time as a stage."""
     name = assignment.end_to_end
     stage = next(stage for stage in assignment.stages if name in stage.points)
     share = Share(clock or Clock())
@@ -138,7 +138,7 @@ def _with_own_modules(
     name = assignment.end_to_end
     case = stage_tests(stage)[name]
     case.few = FEW
-    # In float32 first, as in the notebooks: code that works only in float64 does not help. If rounding decides between
+    # In float32 first, as in the notebooks: code that works only in float64 is of no use. If rounding decides between
     # two tokens, float64 decides which is right.
     for dtype in ("float32", "float64"):
         case.student = Student(workers, code_of_all(submission, assignment), dtype, clock)

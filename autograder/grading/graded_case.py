@@ -35,7 +35,7 @@ class Warned(NamedTuple):
 
 
 class StageTestCase(unittest.TestCase):
-    """A graded test. The first line of its docstring is what the student reads."""
+    """A graded test. The first line of its docstring is its title for the student."""
 
     stage: Stage
     student: Student
@@ -44,17 +44,17 @@ class StageTestCase(unittest.TestCase):
     hidden = False
     answers: Any = None  # the reference's answers, for hidden tests
     measured: list[tuple[float, float]] | None = None  # (deviation, limit) of each check, if requested
-    explains = True  # whether to look for the reason of wrong numbers
-    few: int | None = None  # use only this many stored sentences, for a run that gives no points
+    explains = True  # whether to look for the reason for wrong numbers
+    few: int | None = None  # use only this many stored sentences, for a run that earns no points
     doubted: Collection[str] = ()  # functions of the stage for which a test, or a part of a test, has failed
     outcomes: dict[str, tuple[BaseException | None, int]]  # of the parts: error, number of checks until then
     warnings: list[Warned]  # faults that the test does not grade
-    side_effect: Incorrect | None = None  # of a call with a right result; see `minor`
+    side_effect: Incorrect | None = None  # of a call with a correct result; see `minor`
     already_warned: set[str] | None = None  # warnings of the stage's earlier tests; each is given once
     checks = 0  # checks so far; the number of the failed check is part of its signature
 
     def stored(self, prefix: str) -> dict[str, np.ndarray]:
-        """The stored tensors whose names start with `prefix` and a slash, under the rest of their names.
+        """The stored tensors whose names start with `prefix` and a slash, by the rest of their names.
 
         Raises:
             LookupError: if there are none, or a requested tensor is missing.
@@ -89,19 +89,19 @@ class StageTestCase(unittest.TestCase):
             self.outcomes[name] = (error, self.checks)
 
     def note_recipe(self, error: BaseException | None) -> None:
-        """Store with an error how to repeat the last call."""
+        """Attach to an error the recipe for repeating the last call."""
         if isinstance(error, (Incorrect, StudentFault)) and error.recipe is None:
             error.recipe = self.student.recipe()
 
     def needs(self, *parts: str) -> None:
-        """Fail with the error of the first of `parts` if all failed: wrong code earns nothing for a missing effect."""
+        """Fail with the first error of `parts` if all of them failed: wrong code earns nothing for a missing effect."""
         failed = [error for error, _ in map(self.outcomes.__getitem__, parts) if error and not is_minor(error)]
         if len(failed) == len(parts):
             raise failed[0]
 
     @contextlib.contextmanager
     def minor(self) -> Iterator[None]:
-        """A side effect inside, with a right result, does not end the test and costs only `MINOR` of the points."""
+        """If the block fails with a mere side effect, the test goes on, and only `MINOR` of the points are lost."""
         try:
             yield
         except Incorrect as error:
@@ -113,10 +113,10 @@ class StageTestCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def shown_by(self, smaller: Callable[[], object]) -> Iterator[None]:
-        """If the block fails, localise the fault with a smaller call that fails alike; points do not change.
+        """If the block fails, localise the fault with a smaller call that fails in the same way; points do not change.
 
         Args:
-            smaller: makes the smaller call and checks its result. It runs only to localise a fault, after the test, and
+            smaller: runs the smaller call and checks its result. It runs only after the test, to localise a fault, or
                 when all calls of a test are recorded.
         """
         try:
@@ -128,7 +128,7 @@ class StageTestCase(unittest.TestCase):
             smaller()
 
     def take_smaller(self, error: BaseException) -> None:
-        """Replace the recipe of an error by that of the smaller call, if there is one and it fails alike."""
+        """Replace the recipe of an error by that of the smaller call, if there is one and it fails in the same way."""
         if not isinstance(error, (Incorrect, Raised)) or error.smaller is None or error.recipe is None:
             return
         student, code = self.student, error.recipe.code
@@ -149,7 +149,7 @@ class StageTestCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def only_warn(self, graded: bool = True) -> Iterator[None]:
-        """A failure inside costs nothing here. The student gets a warning that says whether the hidden test grades it.
+        """A failure in the block costs nothing here. A warning tells the student whether the hidden test grades it.
 
         Args:
             graded: whether the hidden test of the same name grades it; the audit checks this.
@@ -177,7 +177,7 @@ class StageTestCase(unittest.TestCase):
 
         Args:
             limit: replaces the usual limit if it is larger.
-            at_most: an upper bound of the limit in every precision, for a mistake that deviates little.
+            at_most: an upper bound on the limit in every precision, for a mistake that deviates little.
         """
         self.checks += 1
         limit = min(limit_for(expected, max(limit, LIMITS[self.student.dtype])), at_most)
@@ -195,7 +195,7 @@ class StageTestCase(unittest.TestCase):
         return masked_by(self.student.last_inputs)
 
     def steady(self) -> None:
-        """Fail if the last call is not reproducible, also on a new object: that explains a wrong result."""
+        """Fail if repeating the last call on a new object gives a different result: that explains a wrong result."""
         if self.explains and (why := CHANGING.get(self.student.changing(alike))):
             raise Incorrect(why, self.student.last_call)
 
@@ -204,7 +204,7 @@ class StageTestCase(unittest.TestCase):
     ) -> Callable[..., np.ndarray]:
         """A function like `model` that returns some columns of the scores, or the best of each row, (..., vocabulary).
 
-        It fails unless the scores are finite numbers of this shape. The worker selects, to send less.
+        It fails unless the scores are finite numbers of this shape. The worker selects them, to send less.
         """
 
         def call(method: str | None = None, **inputs: Any) -> np.ndarray:
@@ -236,7 +236,7 @@ class StageTestCase(unittest.TestCase):
         operation: str = "",
         recipe: CallReplay | None = None,
     ) -> NoReturn:
-        """Fail with a message in the words of the student.
+        """Fail with a message in the student's terms.
 
         Args:
             actual: the wrong numbers, if any.
@@ -285,7 +285,7 @@ class StageTestCase(unittest.TestCase):
         where: np.ndarray | None = None,
         batch: bool = True,
     ) -> bool:
-        """Warn as `warn_of_changes`, and if gradients are not the slopes of the result; see `side_effects`.
+        """Warn like `warn_of_changes`, and if gradients are not the slopes of the result; see `side_effects`.
 
         Args:
             weights: the weights that the model was loaded with.
@@ -312,7 +312,7 @@ class StageTestCase(unittest.TestCase):
             change = np.where(True if where is None else where, np.abs(first - second), 0).max()
             if not change <= 1e-3 * np.abs(first).max():
                 return
-        why = "Dropout draws anew in each call which elements it drops: nn.Dropout and F.dropout do so."
+        why = "Dropout picks the elements to drop anew in each call, as nn.Dropout and F.dropout do."
         self.wrong("in training mode, two calls with a dropout of 0.5 give the same output", why, actual=first)
 
     def assert_dropout(
@@ -324,7 +324,7 @@ class StageTestCase(unittest.TestCase):
         axes: str,
         where: np.ndarray | None = None,
     ) -> None:
-        """Fail unless dropout is applied in the right places: a new object in training mode, without randomness.
+        """Fail unless dropout is in the right places. A new object is tested in training mode, without randomness.
 
         Args:
             build: creates the object with a dropout probability.
@@ -352,7 +352,7 @@ class StageTestCase(unittest.TestCase):
         raise Incorrect(Wrong(f"the call changes its argument {name}", (why,)), self.student.last_call, changes=name)
 
     def equal(self, after: Any, before: Any) -> bool:
-        """Whether an argument is what was sent."""
+        """Whether an argument is unchanged since it was sent."""
         if isinstance(before, (list, tuple)):
             return isinstance(after, list) and len(after) == len(before) and all(map(self.equal, after, before))
         if not isinstance(before, np.ndarray):
@@ -370,7 +370,7 @@ class StageTestCase(unittest.TestCase):
 
 
 def is_minor(error: BaseException | None) -> bool:
-    """Whether the error is a side effect of a call with a right result."""
+    """Whether the error is a side effect of a call with a correct result."""
     return isinstance(error, Incorrect) and error.minor
 
 
@@ -385,7 +385,7 @@ def as_number(value: Any) -> np.ndarray:
 
 
 def alike(value: Any, other: Any) -> bool:
-    """Whether two results of a call are equal; objects that stay in the worker always are."""
+    """Whether two results of a call are equal; objects that stay in the worker count as equal."""
     if isinstance(value, list):
         return isinstance(other, list) and len(value) == len(other) and all(map(alike, value, other))
     if isinstance(value, np.ndarray):

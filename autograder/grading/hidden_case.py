@@ -17,7 +17,7 @@ from autograder.sandbox.remote_modules import ObjectProxy, Student
 from autograder.sandbox.remote_values import Gradients
 from autograder.sandbox.student_faults import Raised, StudentFault
 
-# torch's messages if a result needed by the backward pass is changed in place; the result itself is right.
+# torch's messages if a result needed by the backward pass is changed in place; the result itself is correct.
 IN_PLACE = ("modified by an inplace operation", "being used in an in-place operation")
 SHARP = 2.0  # sharper attention shows mistakes more clearly
 
@@ -35,13 +35,13 @@ class Twins:
 
 
 class HiddenTestCase(StageTestCase):
-    """A hidden test. It has the name of the visible test with which it shares the points."""
+    """A hidden test. It has the same name as the visible test with which it shares its points."""
 
     hidden = True
     given: tuple[str, ...] = ()  # name endings of buffers that are not random
     answers: Answers | None = None  # if already known
     recorded: Answers | None = None  # records the answers
-    beside_only = False  # skip the checks of the student's code alone
+    beside_only = False  # skip the checks that need no reference
 
     def setUp(self) -> None:
         self.begin("")
@@ -49,7 +49,7 @@ class HiddenTestCase(StageTestCase):
     def begin(self, part: str) -> None:
         """Begin a part of the test, with random numbers and answers of its own; "" is everything outside the parts."""
         self.current, self.asked = part, 0
-        # numpy's PCG64 gives the same numbers on every processor.
+        # numpy's PCG64 generates the same numbers on every processor.
         self.rng = np.random.Generator(np.random.PCG64(self.derived(part)))
 
     def derived(self, purpose: str) -> int:
@@ -73,7 +73,7 @@ class HiddenTestCase(StageTestCase):
         return self.rng.standard_normal(shape)
 
     def transposed(self, *shape: int) -> np.ndarray:
-        """The same, but with the last two axes swapped in memory."""
+        """Standard normal numbers, with the last two axes swapped in memory."""
         return self.random(*shape[:-2], shape[-1], shape[-2]).swapaxes(-1, -2)
 
     def pick(self, *values: int) -> int:
@@ -81,11 +81,11 @@ class HiddenTestCase(StageTestCase):
         return values[int(self.rng.integers(len(values)))]
 
     def sizes(self, number: int, low: int = 4, high: int = 9) -> list[int]:
-        """Different sizes."""
+        """Random sizes, all different."""
         return [int(size) for size in low + self.rng.permutation(high - low + 1)[:number]]
 
     def lengths(self, B: int, T: int) -> np.ndarray:
-        """Random lengths of B sentences: one is T, and another one is shorter if there are several."""
+        """Random lengths of B sentences: one is T, and another is shorter if there are several."""
         lengths = self.rng.integers(1, T + 1, size=B)
         lengths[0] = T
         lengths[1:2] = self.rng.integers(1, max(T, 2))
@@ -100,7 +100,7 @@ class HiddenTestCase(StageTestCase):
         self.student.seed(self.derived(f"{self.current} {purpose}") % 2**56)
 
     def in_turn(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-        """Lengths and attention masks of a short, a long, another short batch, and the first one again.
+        """Lengths and attention masks of a short, a long and another short batch, and of the first one again.
 
         Calls of one object must not depend on earlier calls. The two short masks differ in every row but allow the
         first key; a short batch has 2 sentences of up to 3 positions.
@@ -110,7 +110,7 @@ class HiddenTestCase(StageTestCase):
         short, other = (np.array([1, 3]), mask), (np.array([3, 2]), (1 - mask) * (np.arange(3) > 0))
         return short, long, other, short
 
-    # The student beside the reference
+    # Comparing the student with the reference
 
     def right(self, run: Callable[[Any], Any], subject: Any, given: Any = None) -> Any:
         """The reference's result.
@@ -136,11 +136,11 @@ class HiddenTestCase(StageTestCase):
         return value
 
     def both(self, build: Callable[[Student], Any]) -> Twins:
-        """An object of the student and of the reference, as constructed."""
+        """The student's and the reference's object, as constructed."""
         return Twins(build(self.student), self.right(build, self.reference))
 
     def twins(self, build: Callable[[Student], Any]) -> Twins:
-        """An object of the student and one of the reference, with the same random weights."""
+        """The student's and the reference's object, with the same random weights."""
         twins = self.both(build)
         self.load(twins, self.weights(twins.reference))
         return twins
@@ -232,7 +232,7 @@ class HiddenTestCase(StageTestCase):
         return actual
 
     def same_gradient(self, name: str, actual: Any, expected: np.ndarray | None, axes: str) -> None:
-        """Fail unless a gradient is right. None means zero: the parameter takes no part in the computation."""
+        """Fail unless a gradient is correct. None means zero: the parameter takes no part in the computation."""
         largest = 0.0 if expected is None else float(np.abs(expected).max())
         if actual is None and largest > 0:
             self.wrong(f"no gradient reaches {name}", "Does the computation leave the graph (.detach(), .data, ...)?")
@@ -250,9 +250,9 @@ class HiddenTestCase(StageTestCase):
                 super().keeps_arguments(model, arguments, method)
 
     def differentiated(self, call: Callable[[], Gradients], right: Gradients) -> Gradients:
-        """The gradients of a call; the right ones if autograd refuses because a tensor was changed in place.
+        """The gradients of a call; the correct ones if autograd refuses because a tensor was changed in place.
 
-        That is a side effect: the result is right. It costs few points; see `minor`.
+        That is a side effect: the result is correct. It costs few points; see `minor`.
         """
         try:
             return call()

@@ -11,7 +11,7 @@ def others(chosen: Assignment) -> str:
 
 
 def standing(assignment: Assignment) -> str:
-    """How many stages in the students' folder contain nothing of the stub any more."""
+    """How many stages in the students' folder no longer contain a stub."""
     written = sum(not _unwritten(assignment, stage) for stage in assignment.stages)
     return f"{written} of {len(assignment.stages)} stages written" if written else "not started"
 

@@ -16,8 +16,8 @@ Answers = dict[str, list[tuple[Any, Any]]]
 class AnswerBook:
     """The reference's answers to the hidden tests of one seed.
 
-    The calls of a hidden test do not depend on the student's code, until the test ends. So a test of the reference
-    against itself makes all calls.
+    The calls of a hidden test do not depend on the student's code, until the test ends. So testing the reference
+    against itself makes all the calls.
 
     Args:
         ahead: record the answers before a test is run, which pays off for a class. Otherwise the test asks the

@@ -8,7 +8,7 @@ from autograder.diagnosis.line_verdict import LineMark, LineVerdict
 # The possible outcomes of a test. "fault" is a failure of the grader itself, never of the student.
 STATUSES = ("passed", "failed", "not started", "error", "timed out", "no file", "forbidden", "blocked", "fault")
 
-NOT_JUDGED = "not judged"  # the message of a part begins with this if it needs another part, which failed
+NOT_JUDGED = "not judged"  # the message of a part begins with this if it needs another part that failed
 
 
 @dataclass(frozen=True)
@@ -20,14 +20,14 @@ class PartResult:
     points: float
     max_points: float
     message: str = ""
-    hidden: bool = False  # whether a hidden test gave this outcome
+    hidden: bool = False  # whether a hidden test decided this outcome
 
 
 @dataclass(frozen=True)
 class TestResult:
     """The outcome of one test."""
 
-    __test__ = False  # the name is not for pytest
+    __test__ = False  # despite its name, not a test for pytest
 
     stage: str
     name: str
@@ -38,7 +38,7 @@ class TestResult:
     message: str = ""  # one line: what was wrong
     details: tuple[str, ...] = ()  # where, expected and got, what to do
     mistake: str = ""  # id of the known mistake that explains the failure
-    hints: tuple[str, ...] = ()  # what the mistake looks like, where to read again
+    hints: tuple[str, ...] = ()  # what the mistake looks like, what to read again
     hidden: bool = False  # whether a hidden test decided the outcome; then the message is for instructors only
     printed: str = ""  # what the student's code printed
     seconds: float = 0.0
@@ -77,7 +77,7 @@ class StageResult:
     title: str
     extra_credit: bool
     tests: tuple[TestResult, ...]
-    adjustment: float = 0.0  # points that the staff added to the sum of the tests, or took from it
+    adjustment: float = 0.0  # points that the staff added to the sum of the tests, or subtracted
     comments: tuple[str, ...] = ()  # of the staff on this stage, for the student
 
     @property
@@ -97,7 +97,7 @@ class Report:
     submission: str
     stages: tuple[StageResult, ...]
     seconds: float
-    hidden_seed: int | None = None  # of the hidden tests, if they ran; the same seed gives the same inputs
+    hidden_seed: int | None = None  # of the hidden tests, if they ran; the same seed produces the same inputs
     end_to_end: TestResult | None = None  # a test with the student's own modules only, without points
     confined: bool | None = None  # whether the workers were confined; None if students graded themselves
     review: tuple[str, ...] = ()  # notes for the instructor; hidden from students
@@ -134,7 +134,7 @@ def to_json(report: Report) -> dict[str, Any]:
 
 
 def from_json(entry: dict[str, Any]) -> Report:
-    """The report in such an object.
+    """The report in an object that `to_json` returned.
 
     Raises:
         KeyError, TypeError: if it is not a report.

@@ -19,7 +19,7 @@ from autograder.sandbox.student_faults import Forbidden, Place, Raised, StudentF
 from autograder.submissions.stage_with_standins import with_standins
 
 Outcome = tuple[BaseException | None, int]  # the error that ended a part, and the number of checks until then
-NO_BOOLEANS = "A mask may come as numbers, 0 and 1. Here booleans are needed: mask != 0, or mask.bool()."
+NO_BOOLEANS = "A mask may consist of the numbers 0 and 1. Here booleans are needed: mask != 0, or mask.bool()."
 # For warnings: whether the hidden test of the same name grades them.
 GRADED = {
     True: "This test does not grade it, but your instructor's hidden tests do.",
@@ -71,9 +71,9 @@ def run_test(
 ) -> tuple[TestResult, BaseException | None]:
     """Run one test. Returns its result, and the exception that ended it or its first failed part, if any.
 
-    A slip costs once: if a function fails, it is graded again with stand-ins for the functions of its stage that it
-    uses. A test with warnings is repeated in the same way. A hidden test that needs more than the reference's known
-    answers is run again with the reference itself. `case.checks` is then the number of the failed check.
+    A slip costs points once: if a function fails, it is graded again with stand-ins for the functions of its stage
+    that it uses. A test with warnings is repeated in the same way. A hidden test that needs more than the reference's
+    known answers is run again with the reference itself. `case.checks` is then the number of the failed check.
 
     Args:
         alone: whether to run the student's own code without stand-ins.
@@ -89,7 +89,7 @@ def run_test(
             if (used := stage.uses.get(function)) and not case.student.import_failure:
                 new_error, more = _with_code(case, with_standins(case.student.code, stage, used))
                 again = _of_parts(case, new_error, worth)
-                doubted = {*case.doubted, *wrong.values()} & {*used}  # else their own tests show the failure better
+                doubted = {*case.doubted, *wrong.values()} & {*used}  # else, their own tests show the failure better
                 improved = [part for part in wrong if wrong[part] == function and (doubted or not again[part][0])]
                 if improved:
                     error, printed = new_error, printed + more
@@ -114,7 +114,7 @@ def run_test(
         *graded,
         *(used_function for function in graded for used_function in stage.uses.get(function, ())),
     }:
-        case.warnings = []  # their cause has failed already
+        case.warnings = []  # their cause has already failed a check
     status, message, details = _described(error)
     if error is None and case.warnings:
         lines = [line for graded in (True, False) for line in _warned(case, graded)]
@@ -188,7 +188,7 @@ def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:
 
 
 def _with_code(case: StageTestCase, code: Code) -> tuple[BaseException | None, str]:
-    """Run a test once with other code, in a worker of its own."""
+    """Run a test once with different code, in a worker of its own."""
     student = case.student
     case.student = student.with_code(code)
     try:

@@ -1,7 +1,7 @@
 """What a call must not do: keep state for the next call, or cut off the gradients.
 
 Both are checked without stored values. The sentences of a batch are independent, so the reversed batch has the reversed
-results, unless the first call has left some state. And a gradient is a slope: it says how much the results change with
+results, unless the first call has left some state. And a gradient is a slope: it is how much the results change with
 inputs and weights, which two more calls show.
 """
 
@@ -15,7 +15,7 @@ from autograder.diagnosis.compare_tensors import LIMITS, compare_own
 
 STEP = 1e-4  # how far inputs and weights are moved
 SHARE = 0.02  # share of the gradient's length; correct code stays below 0.002, even in float32
-OTHER = "a second call, with the same batch in reverse order, gives other results"
+OTHER = "a second call, with the same batch in reverse order, gives different results"
 KEPT_WHY = "Is something kept from call to call: on self, in a variable of the module, in a default argument?"
 CUT_WHY = "does the computation leave the graph (.detach(), ...)?"
 
@@ -37,7 +37,7 @@ def _readable(check: Callable[..., None]) -> Callable[..., None]:
         try:
             check(case, *args, **kwargs)
         except (ValueError, TypeError, IndexError):
-            case.wrong("what a second call returns has another form than what the first one did")
+            case.wrong("the results of a first and a second call differ in form")
 
     return run
 
@@ -132,12 +132,12 @@ def check_gradients(
     call(**arguments)  # this call is traced to find the line
     gradient = gradients.get(name or "")
     if name is None:
-        case.wrong(f"the gradients of {' and '.join(moved)} together are not right: {CUT_WHY}")
+        case.wrong(f"the gradients of {' and '.join(moved)} together are not correct: {CUT_WHY}")
     if not isinstance(gradient, np.ndarray) or not gradient.any():
         case.wrong(f"no gradient reaches {name}: {CUT_WHY}")
     if not np.isfinite(gradient).all():
-        case.wrong(f"the gradient of {name} is no finite number: is 0 divided by 0 on the way?")
-    case.wrong(f"the gradient of {name} is not all that it should be: {CUT_WHY}")
+        case.wrong(f"the gradient of {name} is not a finite number: is 0 divided by 0 on the way?")
+    case.wrong(f"the gradient of {name} is not correct: {CUT_WHY}")
 
 
 def _tensors(value: Any) -> list[np.ndarray]:

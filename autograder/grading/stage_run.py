@@ -39,7 +39,7 @@ STRICT = False  # whether errors in explanations are raised, as in the grader's 
 
 @contextlib.contextmanager
 def _only_explains() -> Iterator[None]:
-    """A block that affects neither points nor messages: an error inside only costs the verdict on lines."""
+    """A block that affects neither points nor messages: if it fails, only the verdict on lines is lost."""
     try:
         yield
     except Exception:
@@ -59,7 +59,7 @@ class Attempt(NamedTuple):
 class StageRun:
     """Grades a stage in two steps, `visible` and `finish`, in workers of its own.
 
-    If one of the steps raises an exception, that is a fault of this stage; the others are graded all the same.
+    If one of the steps raises an exception, that is a fault of this stage; the others are still graded.
 
     Args:
         reported: modules that cannot be imported, with the stage that reports it.
@@ -121,7 +121,7 @@ class StageRun:
         """Create the students whose workers run the tests: the first one, and those for code with special needs."""
         stage, workers = self.stage, self.workers
         code = code_of_stage(self.submission, stage, self.assignment, self.reported, self.forbidden)
-        # Correct code that computes partly in float32 fails in float64; it is right in the students' own precision.
+        # Correct code that computes partly in float32 fails in float64; it is correct in the students' own precision.
         self.students = [Student(workers, code, dtype, self.clock) for dtype in ("float64", "float32")]
         # Methods of two stages may share state or a changed given part. Then the student's methods replace stand-ins.
         if not self.forbidden & set(stage.modules) and (own_code := with_own_methods(code)) != code:
@@ -144,7 +144,7 @@ class StageRun:
                 again = self.attempt(name, case, 2)
                 attempt = attempt if again.error else again
             elif is_infinite(attempt.error) and self.names_precision:
-                # The lowest number of float64 is infinite in float32, in which the students' own tensors are.
+                # The lowest number of float64 is infinite in float32, the type of the students' own tensors.
                 before = vars(case).copy()
                 again = self.attempt(name, case, 1)
                 if again.result.points > attempt.result.points:
@@ -223,7 +223,7 @@ class StageRun:
         if not case.hidden:
             return None
         if self.named is None:
-            from autograder.localization.named_steps import named_reference  # not part of what students get
+            from autograder.localization.named_steps import named_reference  # not in the students' version
 
             self.named = Student(self.workers, named_reference(self.assignment, self.stage), self.dtype)
         return self.named

@@ -20,4 +20,4 @@ class Stored(dict[str, np.ndarray]):
     where = ""
 
     def __missing__(self, name: str) -> np.ndarray:
-        raise LookupError(f"{self.where}{name}: python -m autograder build writes the stored tensors anew")
+        raise LookupError(f"{self.where}{name}: python -m autograder build rewrites the stored tensors")

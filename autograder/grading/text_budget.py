@@ -1,4 +1,4 @@
-"""Limits on the text of a test's result: a student's program can make messages long, and somebody must read them."""
+"""Limits on the text of a test's result: a student's program can make messages long, and people must read them."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ def within_budget(result: TestResult) -> TestResult:
     most = 10 * LINES if result.status == "fault" else LINES
     details = tuple(shortened(line, LINE) for line in result.details[:most])
     if len(result.details) > most:
-        details += (f"and {len(result.details) - most} lines more",)
+        details += (f"and {len(result.details) - most} more lines",)
     return replace(
         result,
         message=shortened(result.message, MESSAGE),

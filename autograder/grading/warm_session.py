@@ -27,7 +27,7 @@ class Ended(Exception):
 class Session:
     """Grades stages of a folder. Every verdict comes from a fresh worker and from the current files.
 
-    The warm process, which has imported torch and holds no code of the student, starts with the first verdict. It ends
+    The warm process, which has imported torch and contains no student code, starts with the first verdict. It ends
     with `close`, or when this process ends.
     """
 
@@ -41,7 +41,7 @@ class Session:
         """Grade stages, by default all; an interrupt stops the grading.
 
         Raises:
-            UserError: if the folder is missing or holds none of the modules.
+            UserError: if the folder is missing or contains none of the modules.
             Ended: if `end` was called in the meantime.
         """
         submission = read_submission(folder, self.assignment)

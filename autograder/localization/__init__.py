@@ -140,7 +140,7 @@ def _end(student: Student, failure: Failure) -> None:
 
 
 def _repeated(failure: Failure, stage: Stage, source: Source) -> Diagnosis | None:
-    """The diagnosis of faults that values do not show, from the test's error."""
+    """The diagnosis of faults that values do not reveal, from the test's error."""
     error = failure.error
     if not isinstance(error, (Incorrect, Raised)) or (recipe := error.recipe) is None:
         return None
@@ -198,7 +198,7 @@ def _gradient(failure: Failure, source: Source) -> Diagnosis | None:
 
 
 def _of_form(case: Case, error: BaseException | None) -> Diagnosis | None:
-    """The diagnosis of a result with right values and a wrong type."""
+    """The diagnosis of a result with correct values and a wrong type."""
     message = error.wrong.message if isinstance(error, Incorrect) else ""
     if message.endswith("has the wrong dtype"):
         return _claim(reruns.making_lines(case.trace), "dtype")

@@ -15,11 +15,11 @@ from autograder.localization.trace import Line, Trace
 from autograder.worker.tracing.trace_recorder import GRADIENT, TRAINED
 from autograder.worker.tracing.traced_values import OF_OTHERS, WHOLE
 
-# Their results use only the shape of their input, or hold no numbers yet.
+# Their results use only the shape of their input, or contain no numbers yet.
 SHAPE_ONLY = ("_like", "new_full", "new_zeros", "new_ones", "new_empty", "_as")
 UNFILLED = ("empty", "empty_like", "new_empty", "empty_strided", "eye")
 RANDOM = ("rand", "randn", "rand_like", "bernoulli", "multinomial", "randint", "exponential_", "uniform_", "normal_")
-# Many inputs have the same result, so a right result is no evidence for the input.
+# Many inputs have the same result, so a right result is not evidence that the input is right.
 CHOOSING = (
     *("argmax", "argmin", "argsort", "multinomial", "isinf", "isnan", "isfinite", "sign", "nonzero", "bool"),
     *("eq", "ne", "lt", "le", "gt", "ge", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"),
@@ -55,7 +55,7 @@ class Alignment:
     unknown: np.ndarray  # (n,) whether the value was not seen
     matched: np.ndarray  # (n,) whether it is certainly right
     right: np.ndarray  # (n,)
-    weak: np.ndarray  # (n,) whether that may be chance: masks, chosen positions, random numbers
+    weak: np.ndarray  # (n,) whether the match may be chance: masks, chosen positions, random numbers
     used: np.ndarray  # (n,) whether the result, or the exception, depends on it
 
     def row(self, node: int) -> int:
@@ -137,7 +137,7 @@ def align(trace: Trace, reference: ReferenceTrace) -> Alignment:
     alike = constant(values) & ~unknown
     tensors = bool((trace.made & ~plain).any())
     trivial = alike.copy()
-    if tensors:  # beside tensors, whole numbers and texts are sizes, positions and names
+    if tensors:  # where there are tensors, whole numbers and texts are sizes, positions and names
         trivial |= plain & ((values[:, -2] >= WHOLE) | (values[:, -1] == OF_OTHERS) | (np.abs(values[:, 0]) > 1 - 1e-6))
     users = consumers(trace)
     matched = _matched(trace, rows, trivial, alike, plain, users)
@@ -233,7 +233,7 @@ def _strange(trace: Trace, rows: np.ndarray, trivial: np.ndarray, sizes: np.ndar
 
 
 def _passed_on(trace: Trace, node: int, plain: np.ndarray) -> bool:
-    """Whether a number only gets another name, for instance as an argument."""
+    """Whether a number only gets a different name, for instance as an argument."""
     inputs = trace.inputs[node]
     return (
         bool(plain[node]) and len(inputs) == 1 and bool((trace.signatures[node] == trace.signatures[inputs[0]]).all())

@@ -1,4 +1,4 @@
-"""What the evidence about a failed call supports: one line or several, and how sure that is.
+"""What the evidence about a failed call supports: one line or several, and with what confidence.
 
 | evidence | verdict |
 |---|---|
@@ -6,7 +6,8 @@
 | an edit of one line that is not suspected fixes the call | the line is probably wrong |
 | edits of two lines fix it | one of them may be wrong |
 | an edit of one line fixes the call, and breaks another test | the line is probably wrong |
-| a suspect whose inputs are right by strong evidence | the line is probably wrong |
+| a suspect with correct inputs, and what should be there: a step, other inputs, a use of the result | probably wrong |
+| a suspect with correct inputs, and nothing is known of what should be there | the line may be wrong |
 | a suspect with inputs that may be right by chance | that line or those of its inputs may be wrong |
 | only masks or chosen places are unknown to correct code, on at most two lines | one of them may be wrong |
 """
@@ -64,7 +65,7 @@ def arbitrate(suspects: Sequence[Suspect], repairs: Sequence[Repair]) -> Diagnos
         suspect for suspect in suspects if suspect.founded and not suspect.sources and suspect.kind not in unsure
     ]
     if strong:
-        return Diagnosis((strong[0].line,), Confidence.PROBABLE, strong[0])
+        return Diagnosis((strong[0].line,), _confidence(strong[0]), strong[0])
     weak = tuple(suspect.line for suspect in suspects if suspect.kind == "weak")
     if 0 < len(weak) < MOST_LINES:
         return Diagnosis(weak, Confidence.POSSIBLE, suspects[0])
@@ -73,6 +74,12 @@ def arbitrate(suspects: Sequence[Suspect], repairs: Sequence[Repair]) -> Diagnos
         if len(lines) <= MOST_LINES and suspect.founded and suspect.kind != "exception":
             return Diagnosis(lines, Confidence.POSSIBLE, suspect)
     return None
+
+
+def _confidence(suspect: Suspect) -> Confidence:
+    """How sure a suspect without a repair is. A wrong value alone may come from a number that no trace shows."""
+    expects = suspect.kind in ("call", "discarded") or (suspect.step and not suspect.before)
+    return Confidence.PROBABLE if expects else Confidence.POSSIBLE
 
 
 def _repaired(repair: Repair, by_line: dict[Line, Suspect], confidence: Confidence) -> Diagnosis:

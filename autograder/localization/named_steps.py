@@ -4,7 +4,7 @@
     "query @ key.transpose(-2, -1)" = "the scores, q k^T"
 
 In the reference, each of these expressions is wrapped in a call that passes the tracer its name. Nothing else changes.
-The file is for instructors only, since it holds lines of the solution.
+The file is for instructors only, since it contains lines of the solution.
 """
 
 import ast

@@ -49,7 +49,7 @@ class ReferenceTrace:
     steps: tuple[Step, ...]
     calls: Mapping[str, tuple[Rows, ...]]  # module or function -> the inputs of its calls
     returns: Mapping[str, tuple[Rows, ...]]  # function -> its results
-    counts: Mapping[str, int]  # module that all correct code calls, or whose weights it uses -> most calls
+    counts: Mapping[str, int]  # module that all correct code calls, or whose weights it uses -> largest number of calls
     results: tuple[int, ...]
     shapes: tuple[tuple[int, ...], ...] = ()  # of the results
     given: tuple[str, ...] = ()  # provided functions, "module.Class.method": none of their lines is wrong
@@ -81,7 +81,7 @@ class ReferenceTrace:
 
     @cached_property
     def _order(self) -> np.ndarray:
-        """The row numbers, sorted by the first column, to find near rows quickly."""
+        """The row numbers, sorted by the first column, to find nearby rows quickly."""
         return np.argsort(self.rows[:, 0], kind="stable")
 
     @cached_property
@@ -113,7 +113,7 @@ def no_tensor(signatures: np.ndarray) -> np.ndarray:
 
 
 def given_to(call: Call, rows: Callable[[int], int]) -> Rows:
-    """The inputs of a call, as rows: of a function in order, of a module sorted, since its arguments may have names.
+    """The inputs of a call, as rows: in order for a function; sorted for a module, since its arguments may have names.
 
     Args:
         rows: the row of a node; -2 if it is ignored, since it has no numbers or they are all equal.

@@ -1,5 +1,6 @@
 """Diagnoses as sentences and marks of a verdict, in plain English."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from autograder.diagnosis.line_verdict import LineMark, LineVerdict
@@ -10,21 +11,21 @@ from autograder.localization.source import Source
 from autograder.localization.suspects import module_name, never_called
 from autograder.localization.trace import Line
 
-NAMES = 3  # how many correct steps are listed, the last ones
-NEVER = 2  # how many modules are listed as never called
+NAMES = 3  # how many correct steps are listed: the last ones
+NEVER = 2  # how many uncalled modules are listed
 CODE = "    "
 # What a repeated call showed about a line; {name} is an argument, a module or an operation.
 CLAIMS = {
     "random": "It draws random numbers.",
     "unfilled": "It creates a tensor without values. Fill it, or use zeros.",
-    "kept": "It uses a tensor that an earlier call has left.",
+    "kept": "It uses a tensor left over from an earlier call.",
     "argument": "It changes the argument {name} in place.",
-    "output": "The output of {name} goes in here, and is used without the operation that should follow.",
+    "output": "The output of {name} is used here without the operation that should follow.",
     "misplaced": "It uses {name} in a different place from correct code.",
     "dtype": "Its result has the wrong dtype.",
     "type": "It returns a value of the wrong type.",
     "nan": "It computes NaN, which stays in the gradient even if the result is replaced later.",
-    "graph": "It takes numbers out of the graph of autograd.",
+    "graph": "It takes numbers out of the autograd graph.",
 }
 
 
@@ -71,8 +72,12 @@ def _why(diagnosis: Diagnosis) -> list[str]:
         meant = f" with the inputs of {suspect.instead}" if suspect.instead else " with the wrong inputs"
         return [f"It calls {suspect.called}{meant}."]
     if suspect.kind == "return":
-        returned = f" It returns {' and '.join(suspect.inputs)}." if suspect.inputs else ""
-        return [f"It returns the wrong value.{returned}"]
+        returned = " and ".join(suspect.inputs)
+        return [
+            f"It returns {returned}; correct code returns something else."
+            if returned
+            else "It returns the wrong value."
+        ]
     if suspect.step and suspect.before and not repair:
         return [f"A step is missing before this line: {suspect.step}."]
     return [f"Expected here: {suspect.step}."] if suspect.step else fixes
@@ -87,13 +92,10 @@ def _right_before(case: Case, diagnosis: Diagnosis) -> list[tuple[Line, tuple[st
     right = [entry for entry in case.alignment.lines_right(until) if entry[0].file == first.file]
     if diagnosis.repair:  # later lines may run differently
         right = [entry for entry in right if entry[0].number < first.number]
-    named: dict[tuple[str, ...], Line] = {}  # if two lines compute the same step, one of them may be wrong
-    for line, steps in right:
-        if steps and line not in diagnosis.lines:
-            named.setdefault(steps, line)
-    return [(line, steps) for steps, line in named.items()]
+    count = Counter(step for _, steps in right for step in steps)  # of two lines with one step, one may be wrong
+    return [(line, steps) for line, steps in right if line not in diagnosis.lines and steps and count[steps[-1]] == 1]
 
 
 def _correct(right: Sequence[tuple[Line, tuple[str, ...]]]) -> list[str]:
-    named = [f"{steps[-1]} ({line.number})" for line, steps in right]
+    named = [f"{steps[-1]} (line {line.number})" for line, steps in right]
     return [f"Correct up to here: {', '.join(named[-NAMES:])}."] if named else []

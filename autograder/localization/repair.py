@@ -1,7 +1,7 @@
 """Prove a suspicion by repeating the failed call with small edits, the nearest lines first.
 
-An edit counts if the call then returns the right result and the test gets further. The budget is counted in operations,
-since a time limit would give other verdicts on slower machines.
+An edit counts if the call then returns the correct result and the test gets further. The budget is counted in
+operations, since a time limit would change verdicts on slower machines.
 """
 
 import ast
@@ -28,7 +28,7 @@ from autograder.sandbox.student_faults import Crashed, StudentFault, TimedOut
 from autograder.submissions.syntax_tree import functions, kept, statements, tree_of
 
 BUDGET = 18_500  # for all repeated calls of a stage, about 9 microseconds each
-AFTER_FIRST = 6_000  # to look for other lines, once one is found
+AFTER_FIRST = 6_000  # to look for more lines, once one is found
 # The costs of an edit, a new object, a whole test, a lost worker.
 EACH, NEW_OBJECT, WHOLE_TEST, DEATH = 75, 170, 1_000, 4_500
 LARGE_CALL = 3_500  # a call with more operations is not repeated
@@ -42,7 +42,7 @@ MOVES = ("move", "renewal")
 
 @dataclass(frozen=True)
 class Repair:
-    """An edit after which a failed call returns the right result."""
+    """An edit after which a failed call returns the correct result."""
 
     line: Line
     edit: SmallChange
@@ -104,7 +104,7 @@ class RepairSearch:
         return known and texts and (case.trace.ending.ran <= LARGE_CALL or bool(self.known))
 
     def _fixes(self, edit: SmallChange, trials: Trials, case: Case) -> bool:
-        """Whether the call returns the right result with an edit."""
+        """Whether the call returns the correct result with an edit."""
         results = self._results(edit, trials)
         before, now = (
             sum(map(math.prod, shapes)) for shapes in (case.trace.ending.shapes, [result.shape for result in results])

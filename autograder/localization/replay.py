@@ -18,7 +18,7 @@ def followed(recipe: CallReplay, student: Student, limit: float | None = None, e
         earlier: whether to repeat the earlier calls of the object first.
 
     Raises:
-        StudentFault: if the call cannot be made.
+        StudentFault: if the call cannot be repeated.
         Unreadable: if the reply is not a trace.
     """
     limit = limit or TRACE_SECONDS
@@ -35,7 +35,7 @@ def reference_trace(recipe: CallReplay, reference: Student | None, stage: Stage)
     chosen = assignment(stage.assignment)
     if reference is None:
         return read(stored_file(chosen.expected, stage.name), recipe.digest)
-    from autograder.localization.named_steps import given_functions  # not part of what students get
+    from autograder.localization.named_steps import given_functions  # not in the students' version
 
     written = {path for written_stage in chosen.stages for path in written_stage.writes}
     return trace_of_reference(followed(recipe, reference), (), given_functions(chosen), written)

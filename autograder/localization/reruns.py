@@ -1,4 +1,4 @@
-"""Faults that values alone do not show, found by repeating calls: randomness, state, changed arguments, wrong order.
+"""Faults that values alone do not reveal, found by repeating calls: randomness, state, changed arguments, wrong order.
 
 Each function returns lines, one of which is wrong; none if that is not certain.
 """
@@ -29,7 +29,7 @@ OUT_OF_GRAPH = re.compile(
 
 
 def only(lines: Collection[Line | None]) -> tuple[Line, ...]:
-    """The line as a tuple if there is exactly one, else nothing."""
+    """The line as a tuple if there is exactly one, else an empty tuple."""
     named = [line for line in lines if line]
     return (named[0],) if len(named) == 1 == len(lines) else ()
 
@@ -105,7 +105,7 @@ def operation_lines(trace: Trace, operation: str) -> tuple[Line, ...]:
 def misplaced_lines(
     trace: Trace, reference: ReferenceTrace, modules: Sequence[str], operation: str
 ) -> tuple[Line, ...]:
-    """The only line that applies an operation elsewhere than to the outputs of certain modules."""
+    """The only line that applies an operation to anything but the outputs of certain modules."""
     rows = reference.find(trace.signatures)
     calls = [call for call in trace.calls if call.path in modules]
     outputs = trace.signatures[sorted({node for call in calls for node in call.outputs})]

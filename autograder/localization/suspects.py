@@ -71,7 +71,7 @@ def _wrong_values(alignment: Alignment, given: Given, inside: set[int]) -> Itera
         if inside.intersection(around(trace, int(trace.around[node]))) or trace.operations[node] == PASSED:
             continue
         if alignment.plain[node] and alignment.tensors:
-            continue  # beside tensors, plain numbers may differ from program to program
+            continue  # where there are tensors, plain numbers may differ from program to program
         line = _blamed(alignment, node, given)
         if line is None:
             continue
@@ -148,7 +148,7 @@ def _evidence(alignment: Alignment, node: int) -> tuple[tuple[Line, ...], bool]:
 
 
 def _may_be_chance(alignment: Alignment, node: int) -> bool:
-    """Whether a value counts as right by weak evidence only: a mask, a value not seen, an unusual constant."""
+    """Whether a value counts as right only by weak evidence: a mask, a value not seen, an unusual constant."""
     constant = alignment.trivial[node] and not alignment.plain[node] and alignment.rows[node] < 0
     return bool(alignment.trace.made[node] and (alignment.weak[node] or alignment.unknown[node] or constant))
 

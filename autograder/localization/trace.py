@@ -18,7 +18,7 @@ GIVEN = 0  # the kind of a node that is not the result of an operation
 
 
 class Unreadable(Exception):
-    """What arrived is not the record of a call."""
+    """The received data are not the record of a call."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Ending:
     raised: tuple[int, ...] | None  # the inputs of the operation that raised an exception
     raised_at: Line | None
     whole: bool  # whether the record includes the end of the call; a limit may have cut it off
-    ran: int = 0  # the cost of all operations, also of stand-ins: one each, and more for large tensors
+    ran: int = 0  # the cost of all operations, including those of stand-ins: one each, and more for large tensors
     reached: frozenset[tuple[str, int]] = frozenset()  # the files and lines
 
 
@@ -64,7 +64,7 @@ class Trace:
     lines: tuple[Line | None, ...]  # (n,)
     callers: tuple[Line | None, ...]  # (n,) where the function of that line was called
     around: np.ndarray  # (n,) the module call that contains it, or -1
-    nan: np.ndarray  # (n,) whether it holds NaN
+    nan: np.ndarray  # (n,) whether it contains NaN
     signatures: np.ndarray  # (n, COLUMNS), NaN if there is none
     inputs: tuple[tuple[int, ...], ...]  # (n,)
     steps: tuple[tuple[str, int], ...]  # named values of the reference

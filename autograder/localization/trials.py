@@ -38,7 +38,7 @@ class Trials:
 
     def __init__(self, recipe: CallReplay, ask: Callable[[dict[str, Any], bytes], Any]) -> None:
         self.recipe, self.ask = recipe, ask
-        self.reads = recipe.requests[-1][0]["do"] == "get"  # an attribute, in place of a call
+        self.reads = recipe.requests[-1][0]["do"] == "get"  # an attribute, instead of a call
         self._objects: dict[int, int] | None = None  # created without a change
 
     def results(self, change: Changed) -> tuple[ResultSignature, ...]:

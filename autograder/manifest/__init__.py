@@ -1,7 +1,7 @@
 """The manifests: find the assignments by their folders, and read their stages and tests from assignment.toml.
 
 An assignment with an invalid manifest is skipped, so that it does not break commands for the others; a command that
-names it reports the error. A draft, whose manifest is called assignment.draft.toml, is found by its authors only.
+names it reports the error. A draft, whose manifest is called assignment.draft.toml, is found only by its authors.
 """
 
 import os
@@ -90,7 +90,7 @@ def assignment(name: str) -> Assignment:
     except KeyError:
         if (course_config().assignments / name / DRAFT).is_file():
             raise UserError(
-                f"{name} is a draft: audit and build take it. When it is ready, rename {DRAFT} to {FILE}"
+                f"{name} is a draft, for audit and build only. When it is ready, rename {DRAFT} to {FILE}"
             ) from None
         raise UserError(f"there is no assignment {name!r}; there is {', '.join(assignments()) or 'none'}") from None
 
@@ -104,7 +104,7 @@ def first_assignment() -> Assignment:
     for first in _found():
         return assignment(first.name)
     raise UserError(
-        f"there is no assignment in {course_config().assignments}: python -m autograder new NAME writes one"
+        f"there is no assignment in {course_config().assignments}: python -m autograder new NAME creates one"
     )
 
 

@@ -37,7 +37,7 @@ class Stage:
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """The modules with code that this stage writes, without repetition."""
+        """The modules in which students write code in this stage, without repetition."""
         return tuple(dict.fromkeys(written.split(".")[0] for written in self.writes))
 
     @property
@@ -67,7 +67,7 @@ class Assignment:
     end_to_end: str  # the test to repeat with all of the student's own modules; "" for none
     stages: tuple[Stage, ...]
     more_notebooks: tuple[str, ...] = ()  # notebooks that belong to no stage
-    goal: str = ""  # what students have at the end, for the start page
+    goal: str = ""  # what students will have built at the end, for the start page
 
     @property
     def notebooks(self) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ class Assignment:
 
     @property
     def manifest(self) -> Path:
-        """The manifest, which has another name while the assignment is a draft."""
+        """The manifest, which has a different name while the assignment is a draft."""
         return next((path for name in (FILE, DRAFT) if (path := self.folder / name).is_file()), self.folder / FILE)
 
     @property

@@ -1,6 +1,6 @@
-"""`course.toml`: what holds for a whole course, said once. `docs/course-toml.md` lists the keys.
+"""`course.toml`: the settings of a whole course, in one place. `docs/course-toml.md` lists the keys.
 
-Every command that could be told the same by an option reads it here; an option takes precedence.
+Every command that has an option for such a setting also reads it here; the option takes precedence.
 """
 
 import sys
@@ -26,7 +26,7 @@ LMS_KINDS = ("canvas", "moodle")
 
 @dataclass(frozen=True)
 class Lms:
-    """The learning platform that gets the grades. Its token comes from the environment only."""
+    """The learning platform that receives the grades. Its token comes from the environment only."""
 
     kind: str  # of LMS_KINDS
     url: str
@@ -40,8 +40,8 @@ class Planned:
     weight: Fraction = Fraction(1)
     graded: Path | None = None  # the folder of its results; None: graded/NAME
     column: str = ""  # header, name or number of its column in the gradebook; "": ask
-    times: Path | None = None  # when it was handed in: CSV, or JSON of Canvas
-    submissions: Path | None = None  # what was handed in, with nbgrader's timestamp.txt
+    times: Path | None = None  # when it was handed in: CSV, or JSON from Canvas
+    submissions: Path | None = None  # the files handed in, with nbgrader's timestamp.txt
     policy: Mapping[str, Any] = field(
         default_factory=dict
     )  # its own keys of [late] and [grade]: deadline, last, extensions, points, ...
@@ -53,21 +53,21 @@ class CourseConfig:
 
     path: Path  # of the file
     title: str = ""
-    assignments: Path = Path()  # the folder of the assignments' folders
+    assignments: Path = Path()  # the folder that contains the assignments' folders
     roster: Path | None = None  # a CSV file: student, name and, if wanted, email, login, id, section
     groups: Path | None = None  # a CSV file: group, student
-    match: str = ""  # how students are found in a gradebook: login, id, name, email, ...; "": the best way
+    match: str = ""  # how to find students in a gradebook: login, id, name, email, ...; "": the best way
     lms: Lms | None = None
     planned: Mapping[str, Planned] = field(default_factory=dict)  # by assignment, in the order of the file
     drop_lowest: int = 0
     slip_days: int = 0  # per student and term
-    slip_days_each: int | None = None  # at most so many for an assignment; None: no limit
+    slip_days_each: int | None = None  # at most this many for one assignment; None: no limit
     late: Mapping[str, Any] = field(
         default_factory=dict
     )  # [late] without the slip days: the late policy of all assignments
-    grade: Mapping[str, Any] = field(default_factory=dict)  # [grade]: the same for extra credit
-    handout: tuple[str, ...] = ()  # more files that students get, as patterns
-    figures: tuple[str, ...] = ()  # the course's programs for figures: arguments of Python, run in the course's folder
+    grade: Mapping[str, Any] = field(default_factory=dict)  # [grade]: the extra credit of all assignments
+    handout: tuple[str, ...] = ()  # additional files for students, as patterns
+    figures: tuple[str, ...] = ()  # the course's figure programs: arguments for Python, run in the course's folder
 
     @property
     def folder(self) -> Path:
@@ -101,7 +101,7 @@ def _cached(path: Path, _changed: int) -> CourseConfig:
 
 
 def config_or_empty() -> CourseConfig:
-    """Return the configuration of the course; outside of one, an empty one, for commands that can do without.
+    """Return the configuration of the course; outside a course, an empty one, for commands that do not need it.
 
     Raises:
         UserError: if something in the course.toml is wrong.
@@ -124,7 +124,7 @@ def read_config(path: Path) -> CourseConfig:
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UserError(f"{path} is not TOML: {error} (names with umlauts or signs need quotes)") from error
+        raise UserError(f"{path} is not TOML: {error} (names with umlauts or symbols need quotes)") from error
     folder, table = path.parent, Table(entries, str(path))
     title = table.take("title", str, "")
     zone = table.take("timezone", str, "")
@@ -166,7 +166,7 @@ def _lms(table: Table) -> Lms:
     if kind not in LMS_KINDS:
         table.wrong("kind", f"must be {' or '.join(LMS_KINDS)}, not {kind!r}")
     if not url.startswith(("https://", "http://127.0.0.1", "http://localhost")):
-        table.wrong("url", f"must begin with https://, not {url!r}: the token goes there")
+        table.wrong("url", f"must begin with https://, not {url!r}: the token is sent there")
     table.end()
     return Lms(kind, url.rstrip("/"), course)
 
@@ -174,7 +174,7 @@ def _lms(table: Table) -> Lms:
 def _planned(table: Table, folder: Path) -> Planned:
     weight = table.take("weight", (int, Decimal), 1)
     if not 0 <= weight < 1_000_000:
-        table.wrong("weight", f"must be a number from 0 on, not {weight}")
+        table.wrong("weight", f"must be 0 or more, not {weight}")
     graded = table.take("graded", str, "")
     column = str(table.take("column", (str, int), ""))
     times, submissions = (_file(table, key, folder, later=True) for key in ("times", "submissions"))
@@ -182,10 +182,10 @@ def _planned(table: Table, folder: Path) -> Planned:
 
 
 def _file(table: Table, key: str, folder: Path, later: bool = False) -> Path | None:
-    """Return the path that a key names, from the course's folder.
+    """Return the path that a key names, relative to the course's folder.
 
     Args:
-        later: it may come to be only in the course of the term.
+        later: whether the file may appear later in the term.
     """
     name = table.take(key, str, "")
     if name and not later and not (folder / name).is_file():

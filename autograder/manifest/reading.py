@@ -42,12 +42,12 @@ def read(path: Path) -> Assignment:
     table = Table(parse(path), inside(path))
     folder = path.parent
     if not folder.name.isidentifier():
-        raise UserError(f"{inside(folder)}: the name of an assignment must be one of Python, of letters, digits and _")
+        raise UserError(f"{inside(folder)}: the name of an assignment must be a Python name of letters, digits and _")
     order, title = table.take("order", int), table.take("title", str)
     modules = table.names("modules")
     for module in modules:
         if not module.isidentifier():
-            table.wrong("modules", f"names {module!r}, which is no name of a Python module")
+            table.wrong("modules", f"names {module!r}, which is not a valid module name")
         if not (folder / "standins" / f"{module}.py").is_file():
             table.wrong("modules", f"names {module}, but there is no standins/{module}.py")
     entries = table.take("stage", list)
@@ -96,17 +96,17 @@ def _stage(
     """
     name = table.take("name", str)
     if not name.isidentifier():
-        table.wrong("name", f"must be of letters, digits and _, not {name!r}")
+        table.wrong("name", f"must consist of letters, digits and _, not {name!r}")
     table.where += f" ({name})"
     if any(stage.name == name for stage in earlier):
-        table.wrong("name", "is that of an earlier stage too")
+        table.wrong("name", "is already the name of an earlier stage")
     title, notebook = table.take("title", str), table.take("notebook", str, f"{number}_{name}.ipynb")
     _notebook(table, "notebook", notebook, (stage.notebook for stage in earlier))
     writes = table.names("writes")
     for written in writes:
         module, *path = written.split(".")
         if module not in modules:
-            table.wrong("writes", f"names {written}, but {module} is no module of the assignment")
+            table.wrong("writes", f"names {written}, but {module} is not a module of the assignment")
         if len(path) not in (1, 2) or not all(part.isidentifier() for part in path):
             table.wrong("writes", f"names {written!r}; it should be module.Class.method or module.function")
         if any(written in stage.writes for stage in earlier):
@@ -114,7 +114,7 @@ def _stage(
     builds_on = table.names("builds_on", [])
     for other in builds_on:
         if not any(stage.name == other for stage in earlier):
-            table.wrong("builds_on", f"names {other}, which is no earlier stage")
+            table.wrong("builds_on", f"names {other}, which is not an earlier stage")
     calls = table.names("calls", list(builds_on))
     if strange := set(calls) - set(builds_on):
         table.wrong("calls", f"names {min(strange)}, which builds_on does not")
@@ -143,7 +143,7 @@ def _parts(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
             if not WRITTEN.fullmatch(name) or (key == "allows" and "(" in name):
                 table.wrong(key, f"names {name!r}; it should be like F.layer_norm or nn.LayerNorm")
     if both := [name for name in allows if part(name) in {*map(part, forbids)}]:
-        table.wrong("allows", f"names {both[0]}, which forbids names too")
+        table.wrong("allows", f"names {both[0]}, which is also in forbids")
     return forbids, allows
 
 
@@ -167,7 +167,7 @@ def _points(table: Table, earlier: list[Stage]) -> tuple[dict[str, float], dict[
     parts: dict[str, dict[str, float]] = {}
     for test, given in table.rest().items():
         if any(test in stage.points for stage in earlier):
-            table.wrong(test, "is a test of an earlier stage too")
+            table.wrong(test, "is already in an earlier stage")
         if isinstance(given, dict):
             parts[test] = {name: _number(table, f"{test}.{name}", value) for name, value in given.items()}
             if not given:
@@ -185,7 +185,7 @@ def _grades(
         for name in names:
             test, _, part = name.partition(".")
             if test not in points or (part and part not in parts.get(test, ())):
-                table.wrong(function, f"names {name}, which is no test of this stage and no part of one")
+                table.wrong(function, f"names {name}, which is neither a test of this stage nor a part of one")
             if name in grades:
                 table.wrong(function, f"names {name}, which {grades[name]} names too")
             grades[name] = function
@@ -198,7 +198,7 @@ def _uses(table: Table, writes: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     for function, used in uses.items():
         for name in used:  # the list grows during the loop
             if name not in writes:
-                table.wrong(function, f"names {name}, which this stage does not have students write")
+                table.wrong(function, f"names {name}, which students do not write in this stage")
             used += [more for more in uses.get(name, ()) if more not in used]
         if function in used:
             table.wrong(function, "uses itself: its own stand-in would answer its tests")
@@ -209,7 +209,7 @@ def _of_functions(table: Table, writes: tuple[str, ...]) -> dict[str, tuple[str,
     """Read a table of lists whose keys are functions that students write in this stage."""
     entries = table.rest()
     if strange := set(entries) - set(writes):
-        table.wrong(min(strange), "is no function that this stage has students write")
+        table.wrong(min(strange), "is not a function that students write in this stage")
     return {function: Table(entries, table.where).names(function) for function in entries}
 
 

@@ -19,10 +19,10 @@ KINDS = {
 
 
 class Table:
-    """A table whose keys are taken once each; `end` reports the keys that were not taken.
+    """A table whose keys are each read once; `end` reports the keys that were not read.
 
     Args:
-        where: the beginning of messages: the file, and the table in it.
+        where: the beginning of error messages: the file, and the table in it.
     """
 
     def __init__(self, entries: Mapping[str, Any], where: str) -> None:

@@ -13,7 +13,7 @@ from autograder.grading.results import PartResult, Report, StageResult, TestResu
 from autograder.reports.html_pages import LOOKS, render
 from autograder.reports.item_analysis import FEWEST, Bin, Item, histogram, item_analysis
 
-MOST_NAMES = 50  # names listed for one finding; the table of students has all
+MOST_NAMES = 50  # names listed for one finding; the table of students has all of them
 MOST_TICKS = 6
 
 
@@ -48,7 +48,7 @@ class Row:
 
 @dataclass
 class Note:
-    """A finding about some students: a known mistake, a wrong step, notes for review, a fault of the grader."""
+    """A finding about some students: a known mistake, a wrong step, notes for review, or a grader fault."""
 
     title: str
     lines: tuple[str, ...]
@@ -150,13 +150,13 @@ def class_html(
     Args:
         reports: one per submission, in the order in which the students are listed; `Report.submission` is the name
             shown. They are read once and not kept. There may be none.
-        feedback: file names of the feedback pages in the folder `feedback` beside this report, by `Report.submission`:
+        feedback: file names of the feedback pages in the folder `feedback` next to this report, by `Report.submission`:
             {"anna": "anna.html"} links to feedback/anna.html. Students without an entry get no link.
         ungraded: why there is no report, by name, for submissions that could not be read or graded at all.
-        staff: whether the staff's pages and the review page are beside this report.
+        staff: whether the staff's pages and the review page are next to this report.
         decided: students with an entry in review.csv.
         left_out: a sentence about the files that are not graded.
-        questions: the page with questions on the students' own code beside this report, if there is one.
+        questions: the page with questions on the students' own code next to this report, if there is one.
     """
     summary = Summary(decided=frozenset(decided))
     for report in reports:
@@ -186,7 +186,7 @@ def class_html(
         statuses=_in_order({status for counts in summary.statuses.values() for status in counts}),
         mistakes=sorted(summary.mistakes.values(), key=lambda note: (-len(note.students), note.title)),
         steps=sorted(summary.steps.values(), key=lambda note: (-len(note.students), note.lines, note.title)),
-        # Rare notes come first: a note on every student is about how the class hands in.
+        # Rare notes come first: a note on every student only shows how the class hands in.
         review=sorted(summary.review.values(), key=lambda note: len(note.students)),
         median_seconds=statistics.median(student.seconds for student in summary.students) if summary.students else None,
         slowest=max(summary.students, key=lambda student: student.seconds, default=None),

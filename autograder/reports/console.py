@@ -1,4 +1,4 @@
-"""The report on the console: a block per stage, a line per test, plain words."""
+"""The report on the console: a block per stage, a line per test, in plain words."""
 
 from collections.abc import Sequence
 
@@ -37,7 +37,7 @@ def clean(text: str) -> str:
 def print_stage(
     console: Console, stage: StageResult, verbose: bool = False, brief: bool = False, explained: int | None = None
 ) -> int:
-    """Print the block of a stage; returns the number of tests whose reason was printed.
+    """Print the block of a stage; return the number of tests whose reason was printed.
 
     Args:
         verbose: more about each test, and what the code printed.
@@ -92,16 +92,22 @@ class Above:
     """The verdicts printed so far, which are not repeated."""
 
     def __init__(self) -> None:
-        self._first: dict[object, str] = {}  # verdict -> the title of the first test with it
-        self._last: dict[str, object] = {}  # the last verdict of each kind
+        self._mistakes: dict[tuple[str, object], str] = {}  # hint and lines -> the title of the first test with them
+        self._last: tuple[str, object] | None = None
+        self._lines: frozenset[object] = frozenset()
 
-    def again(self, kind: str, verdict: object, test: TestResult) -> str:
-        """A sentence that refers to the same earlier verdict, or "". The kind is "cause" or "line"."""
-        last, self._last[kind] = self._last.get(kind), verdict
-        if (kind, verdict) not in self._first:
-            self._first[kind, verdict] = test.title.rstrip(".")
+    def same_mistake(self, hint: str, lines: object, title: str) -> str:
+        """A sentence that refers to an earlier test with the same mistake on the same lines, or ""."""
+        last, self._last = self._last, (hint, lines)
+        if (hint, lines) not in self._mistakes:
+            self._mistakes[hint, lines] = title.rstrip(".")
             return ""
-        return f"Same {kind} as above." if last == verdict else f"Same {kind} as in: {self._first[kind, verdict]}."
+        return SAME if last == (hint, lines) else f"Same cause as in: {self._mistakes[hint, lines]}."
+
+    def same_lines(self, lines: object) -> bool:
+        """Whether an earlier test has named the same lines."""
+        seen, self._lines = lines in self._lines, self._lines | {lines}
+        return seen
 
 
 def print_test(console: Console, test: TestResult, verbose: bool, above: Above, explained: bool = True) -> None:
@@ -124,11 +130,12 @@ def print_short(console: Console, test: TestResult, above: Above) -> None:
         return
     rows = short_rows(test)
     wrong = tuple((mark.file, mark.line) for mark in test.marks if mark.state == "wrong")
-    fault = next(row.text for row in rows if row.kind == "what")
-    if cause := above.again("cause", (fault, wrong), test):
+    named = bool(wrong) and above.same_lines(wrong)
+    if test.hints and (cause := above.same_mistake(test.hints[0], wrong, test.title)):
         rows = [row for row in rows if row.kind in ("parts", "numbers")] + [Row("note", cause)]
-    elif wrong and (line := above.again("line", wrong, test)):
-        rows = [row for row in rows if row.kind not in ("where", "expected", "right")] + [Row("where", line)]
+    elif named:  # another test fails at this line first, which does not mean that nothing else is wrong there
+        places = [Row("where", f"{row.text.rstrip(':')} here, too.") for row in rows if row.kind == "where"]
+        rows = [row for row in rows if row.kind not in ("where", "expected", "right")] + places
     for row in rows:
         shown = [row.text] if row.kind != "where" else _fitting(row, min(console.width, WIDEST) - 4)
         for text in shown:
@@ -137,10 +144,13 @@ def print_short(console: Console, test: TestResult, above: Above) -> None:
 
 def _fitting(row: Row, width: int) -> list[str]:
     """A place and its code: in one row, or with the code, shortened, in a second row."""
-    if len(f"{row.text}  {row.code}") <= width:
+    if "\n" not in row.code and len(f"{row.text}  {row.code}") <= width:
         return [f"{row.text}  {row.code}".rstrip()]
-    code = row.code if len(row.code) <= width - 4 else row.code[: width - 5].rstrip() + "…"
-    return [row.text, *([f"    {code}"] if code else [])]
+    lines = row.code.splitlines()
+    return [
+        row.text,
+        *(f"    {code if len(code) <= width - 4 else code[: width - 5].rstrip() + '…'}" for code in lines),
+    ]
 
 
 def print_all(console: Console, test: TestResult) -> None:
@@ -171,7 +181,7 @@ def _indented(console: Console, text: str, style: str = "", margin: int = 4) -> 
 
 
 def print_total(console: Console, report: Report, brief: bool = False) -> None:
-    """Print the end-to-end test, and the sum of the points with the extra credit apart.
+    """Print the end-to-end test, and the sum of the points, with extra credit listed separately.
 
     Args:
         brief: leave out the end-to-end test unless all stages are right.

@@ -58,7 +58,7 @@ def summary(verdict: Verdict) -> str:
         settled = sum(test["release"] == VISIBLE for test in verdict["tests"])
         when = "after the due date" if release == "after_due_date" else "when the grades are published"
         settled_tests = f"{settled} of {len(verdict['tests'])} tests do not pass the visible tests, see below."
-        return f"{settled_tests} The others, and your points, {when}."
+        return f"{settled_tests} You will see the others, and your points, {when}."
     stages = [
         f"{stage['number']}. {stage['title']}: {points(stage['points'])} of {points(stage['max_points'])}"
         + (" (extra credit)" if stage["extra_credit"] else "")

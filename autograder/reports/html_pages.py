@@ -100,7 +100,7 @@ def render(template: str, script: str = "", connects: bool = False, **values: An
     """A page, complete in itself: its policy allows nothing but its own style and script, so no other can run.
 
     Args:
-        script: the name of a file beside the templates, for pages of the staff. Pages for students have none.
+        script: the name of a file next to the templates, for pages of the staff. Pages for students have none.
         connects: whether the script may talk to the server that the page comes from.
     """
     environment = _environment()

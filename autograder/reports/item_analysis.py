@@ -27,7 +27,7 @@ class Bin:
 
 
 def correlation(x: np.ndarray, y: np.ndarray) -> float | None:
-    """Pearson's correlation, or None if it is undefined: too few values, or a constant side."""
+    """Pearson's correlation, or None if it is undefined: too few values, or a constant variable."""
     if len(x) < FEWEST or x.max() == x.min() or y.max() == y.min():
         return None
     x, y = x - x.mean(), y - y.mean()

@@ -1,4 +1,4 @@
-"""The verdict as a table in Markdown: `python grade.py --summary FILE`, for the summary of a job on GitHub."""
+"""The verdict as a Markdown table: `python grade.py --summary FILE`, for the summary of a GitHub job."""
 
 from pathlib import Path
 

@@ -14,7 +14,7 @@ LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def diagnostics(verdict: Verdict, folder: Path, start: Path) -> list[Diagnostic]:
-    """The diagnostics of all tests without duplicates, with paths relative to where the reader starts.
+    """The diagnostics of all tests without duplicates, with paths relative to `start`.
 
     Args:
         folder: the folder of the submitted modules.
@@ -70,7 +70,7 @@ def _property(text: str) -> str:
 
 
 def on_github() -> bool:
-    """Whether this is a job of GitHub Actions."""
+    """Whether this is a GitHub Actions job."""
     return os.environ.get("GITHUB_ACTIONS") == "true"
 
 

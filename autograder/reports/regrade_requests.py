@@ -1,7 +1,7 @@
 """requests.csv: what students ask to be graded again, and what the staff answers.
 
-A row: student, test, request, asked, answer, who, when. The list may come from a form or from mails; the review page
-shows it and takes the answers. The student reads the answer on the feedback page. Points change in review.csv.
+A row: student, test, request, asked, answer, who, when. The list may come from a form or from emails; the review page
+shows it and records the answers. The student reads the answer on the feedback page. Points change in review.csv.
 """
 
 from dataclasses import dataclass

@@ -1,10 +1,10 @@
-"""review.csv: what the staff decided over the grader. It survives regrading and goes into grades, feedback and exports.
+"""review.csv: where the staff overrules the grader. It survives regrading and goes into grades, feedback and exports.
 
 A row: student, test, points, reason, who, when, item. `test` is written as in grades.csv: "stage.test",
-"stage.test.part" (the stage may be left out), or a stage. With points, a row sets those of a test or part. With an item
-of rubric.csv, it changes the points of a stage, test or part by those of the item. Without either it is a comment, and
-without a test a comment on the whole. The reason is for the student. A row without points, item and reason says that
-somebody has looked at the submission; the student does not see it. Answers to regrade requests are comments, too.
+"stage.test.part" (the stage may be left out), or a stage. A row with points sets the points of a test or part. A row
+with an item of rubric.csv adds the item's points to a stage, test or part. A row with neither is a comment; without a
+test, on the whole submission. The reason is for the student. A row without points, item and reason means that somebody
+has looked at the submission; the student does not see it. Answers to regrade requests are comments, too.
 """
 
 import re
@@ -24,7 +24,7 @@ from course.errors import UserError
 NAME = "review.csv"
 REQUIRED = ("student", "test", "points", "reason", "who", "when")
 COLUMNS = (*REQUIRED, "item")
-GRADED = re.compile(r"(?:[^.]+\.)?(?P<test>test\w*)(?:\.(?P<part>.+))?")  # as a column of grades.csv is called
+GRADED = re.compile(r"(?:[^.]+\.)?(?P<test>test\w*)(?:\.(?P<part>.+))?")  # like a column name in grades.csv
 MOST_ERRORS = 20
 NOTHING = Fraction(0)
 
@@ -34,7 +34,7 @@ class Decision:
     """A row of review.csv."""
 
     student: str
-    test: str  # or a stage; "" for a comment on the whole
+    test: str  # or a stage; "" for a comment on the whole submission
     points: Decimal | None  # that it sets; None for a comment or an item
     reason: str
     who: str
@@ -56,7 +56,7 @@ class Decision:
 
     @property
     def comment(self) -> str:
-        """The reason as the student reads it: what an item is worth comes first, who wrote it last."""
+        """The reason as the student reads it: first what an item is worth, last who wrote it."""
         worth = f"{signed(self.change)}: " if self.change else ""
         return f"{worth}{self.reason} ({self.by})" if self.by else worth + self.reason
 
@@ -65,8 +65,8 @@ def read_review(folder: Path) -> dict[str, list[Decision]]:
     """The decisions of a class by student, in their order; nothing if there is no review.csv.
 
     Raises:
-        UserError: if a file is not one, or rows are wrong: points for no test, points that are not a number of at
-            least 0, no reason for them, or two rows with points for the same test. All of them are named at once.
+        UserError: if a file is not a CSV file, or rows are wrong: points for no test, points that are not a number of
+            at least 0, points without a reason, or two rows with points for one test. All errors are listed at once.
     """
     found, wrong = parse_review(folder)
     refuse(folder / NAME, wrong)
@@ -87,7 +87,7 @@ def parse_review(folder: Path) -> tuple[dict[str, list[Decision]], list[str]]:
 def parse_sheet(
     sheet: Sheet | None, rubric: Mapping[str, Item], requests: Iterable[Request]
 ) -> tuple[dict[str, list[Decision]], list[str]]:
-    """The same for a file that has been read; None if there is none.
+    """The decisions in a file that has been read, and what is wrong with rows; `sheet` is None without a file.
 
     Raises:
         UserError: if it lacks columns.
@@ -107,10 +107,10 @@ def parse_sheet(
 
 
 def refuse(file: Path | str, wrong: Sequence[str]) -> None:
-    """Name everything that is wrong in a file.
+    """Report everything that is wrong in a file.
 
     Raises:
-        UserError: if something is.
+        UserError: if something is wrong.
     """
     if wrong:
         more = [f"and {len(wrong) - MOST_ERRORS} more"] if len(wrong) > MOST_ERRORS else []
@@ -120,7 +120,7 @@ def refuse(file: Path | str, wrong: Sequence[str]) -> None:
 def _decision(cells: Mapping[str, str], row: int, rubric: Mapping[str, Item]) -> tuple[Decision, list[str]]:
     """A row, and what is wrong with it."""
     wrong = []
-    # grades.csv has an apostrophe before a name that a spreadsheet would take for a formula.
+    # grades.csv has an apostrophe before a name that a spreadsheet would mistake for a formula.
     student = cells["student"].removeprefix("'")
     if not student:
         wrong.append(f"row {row} names no student")
@@ -135,7 +135,7 @@ def _decision(cells: Mapping[str, str], row: int, rubric: Mapping[str, Item]) ->
         if not cells["test"]:
             wrong.append(f"row {row} has points but names no test: points are set for one test at a time")
         if not cells["reason"]:
-            wrong.append(f"row {row} changes points without a reason: the student reads it")
+            wrong.append(f"row {row} changes points without a reason: write one for the student")
     reason, change, place = cells["reason"], Decimal(0), cells["test"]
     if name := cells["item"]:
         item = rubric.get(name)
@@ -155,7 +155,7 @@ def _decision(cells: Mapping[str, str], row: int, rubric: Mapping[str, Item]) ->
 
 
 def _conflicts(decision: Decision, others: Iterable[Decision]) -> list[str]:
-    """Two rows that set the same points: which of them counts must not depend on their order."""
+    """What is wrong if two rows set the same points: which of them counts must not depend on their order."""
     wrong = []
     for other in others:
         rows = f"rows {other.row} and {decision.row} both"
@@ -168,7 +168,7 @@ def _conflicts(decision: Decision, others: Iterable[Decision]) -> list[str]:
 
 
 def write_empty(folder: Path) -> None:
-    """Make review.csv with its heading, unless it is there."""
+    """Create review.csv with its header, unless it exists."""
     if not (folder / NAME).exists():
         (folder / NAME).write_text(",".join(COLUMNS) + "\r\n", encoding="utf-8-sig", newline="")
 
@@ -187,7 +187,7 @@ def misfits(report: Report, decisions: Iterable[Decision]) -> list[str]:
         place = f"row {one.row}: {one.student}"
         if one.test in stages:
             if one.points is not None:
-                wrong.append(f"{place}: {one.test} is a stage: set points of a test, or give an item of the rubric")
+                wrong.append(f"{place}: {one.test} is a stage: set points of a test, or use an item of the rubric")
             continue
         if (test := tests.get(one.test)) is None:
             wrong += [f"{place} has no test {one.test!r}; the tests are {', '.join(tests)}"] if one.test else []
@@ -235,7 +235,7 @@ def decided_points(
 def _taken_up(
     parts: Sequence[tuple[str, Fraction, Fraction]], difference: Fraction, free: Mapping[str, bool]
 ) -> list[tuple[str, Fraction, Fraction]]:
-    """The parts after a difference of their sum, which those that are free take up one after the other."""
+    """The parts with a difference added to their sum: the free parts absorb it, one after the other."""
     after = []
     for name, had, most in parts:
         now = _within(had + difference, most) if free[name] else had
@@ -249,7 +249,7 @@ def _within(points: Fraction, most: Fraction) -> Fraction:
 
 
 def adjustment(stage: str, points: Fraction, most: Fraction, decisions: Iterable[Decision]) -> Fraction:
-    """What items change of the sum of a stage's tests; the stage keeps between 0 and its maximum.
+    """How much items change the sum of a stage's tests; the stage's points stay between 0 and its maximum.
 
     Args:
         points: the sum of the tests after their decisions.
@@ -259,7 +259,7 @@ def adjustment(stage: str, points: Fraction, most: Fraction, decisions: Iterable
 
 
 def with_review(report: Report, decisions: list[Decision]) -> Report:
-    """A report with what the staff decided.
+    """A report with the staff's decisions.
 
     Raises:
         UserError: if a decision does not fit the report.

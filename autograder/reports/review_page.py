@@ -1,6 +1,6 @@
 """The page on which the staff writes comments and points. Not for students.
 
-`batch` writes it to be read; `python -m autograder review` serves it to be written on.
+`batch` writes it for reading; `python -m autograder review` serves it for editing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,12 +21,12 @@ def review_html(
     me: str = "",
     anonymous: bool = False,
 ) -> str:
-    """The page about a class. Write it as UTF-8, beside review.csv.
+    """The page about a class. Write it as UTF-8, next to review.csv.
 
     Args:
-        reports: one a submission, with what the staff decided. They are gone through once.
+        reports: one per submission, with the staff's decisions. They are read once.
         tables: what `read_tables` returns.
-        pages: file names in the folder `staff` beside the page, by student.
+        pages: file names in the folder `staff` next to the page, by student.
         reviewers: who looks at which student.
         me: who looks at the page; "" if it is not served, so that nothing can be written.
         anonymous: whether the students' names are pseudonyms.

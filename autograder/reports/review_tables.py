@@ -1,8 +1,8 @@
-"""The files that reviewers write (review.csv, rubric.csv, requests.csv) as tables, changed a row at a time.
+"""The files that reviewers write (review.csv, rubric.csv, requests.csv) as tables, changed one row at a time.
 
-A change replaces a row that is there, word for word, by another; one of the two may be missing. So a change is refused
+A change replaces an existing row, matched word for word, by a new one; either may be missing. So a change is refused
 if somebody else has changed or removed the row in the meantime, and nobody loses work. The file review-log.csv keeps
-every change, with who and when.
+every change, with its author and time.
 """
 
 import csv
@@ -62,16 +62,16 @@ def _rows(sheet: Sheet, table: str) -> list[tuple[int, Row]]:
 def change(
     folder: Path, table: str, before: Row | None, after: Row | None, who: str, reports: Mapping[str, Report]
 ) -> None:
-    """Replace a row. Only one at a time may call this for a folder.
+    """Replace a row. For each folder, only one caller at a time may do this.
 
     Args:
         before: the row as it was shown; None for a new one.
-        after: what it becomes; None to remove it. Who and when are filled in.
-        reports: what the grader said, by student.
+        after: the new row; None to remove the old one. Who and when are filled in.
+        reports: the grader's reports, by student.
 
     Raises:
         Conflict: if the row is no longer there.
-        UserError: if the new row is wrong, in words for the one who wrote it.
+        UserError: if the new row is wrong, in words for its author.
     """
     sheet, now = _sheet(folder, table), datetime.now().strftime("%Y-%m-%d %H:%M")  # noqa: DTZ005 (the staff's own time)
     columns = FILES[table].COLUMNS
@@ -84,17 +84,17 @@ def change(
     else:
         at = next((at for at, cells in _rows(sheet, table) if cells == before), None)
         if at is None:
-            raise Conflict("somebody else has changed or removed this row: look at it as it is now")
+            raise Conflict("somebody else has changed or removed this row: look at its current state")
         place = at
     if after is None:
         del sheet.rows[place]
     else:
         _fill(sheet, place, after)
     wrong = _wrong(folder, table, sheet, after, reports)
-    if wrong:  # who has written the row needs no number for it
+    if wrong:  # the author of the row does not need its number
         number = f"row {sheet.row_in_file(place)}"
         raise UserError("; ".join(line.removeprefix(f"{number}: ").removeprefix(f"{number} ") for line in wrong))
-    partial = folder / ".review.partial"  # not the one of batch, which may be running
+    partial = folder / ".review.partial"  # not the name that batch uses, since it may be running
     write_whole(folder / FILES[table].NAME, sheet.data(), partial)
     _log(folder, [f"{datetime.now():%Y-%m-%d %H:%M:%S}", who, table, _text(before), _text(after)])  # noqa: DTZ005
 

@@ -1,7 +1,7 @@
-"""rubric.csv: what a staff says and takes off again and again, written once: item, on, points, comment.
+"""rubric.csv: comments and deductions that the staff uses repeatedly, written once: item, on, points, comment.
 
-Points may be negative, or left out for a comment that is used again. `on` is where the item belongs if a row of
-review.csv names no place: a stage, a test or a part. A change of an item's points counts for all students who have it.
+Points may be negative, or left out for a reusable comment. `on` is where the item belongs if a row of
+review.csv names no place: a stage, a test or a part. A change of an item's points applies to all students who have it.
 """
 
 from dataclasses import dataclass

@@ -16,7 +16,7 @@ class Row:
 
     kind: str  # "what", "parts", "where", "expected", "right", "numbers" or "note"
     text: str
-    code: str = ""  # the code of the line that the text names
+    code: str = ""  # the code of the lines that the text names
 
 
 def points(value: float) -> str:
@@ -45,7 +45,7 @@ def lines_of_code(test: TestResult) -> list[Row]:
     rows: list[Row] = []
     for sentence in test.pointed:
         if sentence.startswith(CODE) and rows and rows[-1].kind == "where":
-            rows[-1] = Row("where", rows[-1].text, f"{rows[-1].code}  {sentence.strip()}".strip())
+            rows[-1] = Row("where", rows[-1].text, f"{rows[-1].code}\n{sentence.strip()}".strip())
         elif sentence.startswith(CORRECT):
             rows.append(Row("right", sentence))
         else:
@@ -58,7 +58,10 @@ def parts_line(test: TestResult) -> str:
     if not test.parts:
         return ""
     return "Parts: " + ", ".join(
-        f"{part.name} {points(part.points)} of {points(part.max_points)}" for part in test.parts
+        f"{part.name} ({points(part.points)} of {points(part.max_points)})"
+        if not part.message.startswith(NOT_JUDGED)
+        else f"{part.name} (not judged)"
+        for part in test.parts
     )
 
 

@@ -17,7 +17,7 @@ from autograder.manifest import Assignment
 from autograder.reports.html_pages import render
 from autograder.reports.one_cause import told_once
 
-COLOURED = 30_000  # characters of a module with syntax highlighting: for 100,000 it takes more than a second
+COLOURED = 30_000  # longest module with syntax highlighting, in characters: 100,000 would take more than a second
 LINE = re.compile(r"\b(\w+)\.py:(\d+)")
 
 

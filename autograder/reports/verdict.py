@@ -102,7 +102,7 @@ class _Required(TypedDict):
 
 
 class Verdict(_Required, total=False):
-    """The outcome of a submission. Points count required stages only; extra credit is apart."""
+    """The outcome of a submission. Points include required stages only; extra credit is separate."""
 
     students: list[str]
     end_to_end: dict[str, str]
@@ -165,7 +165,7 @@ def verdict(
 
 
 def _without_times(report: Report) -> Report:
-    """The report with all times set to 0: code could take longer depending on a hidden input."""
+    """The report with all times set to 0: code could take longer on some hidden inputs."""
     stages = (
         replace(stage, tests=tuple(replace(test, seconds=0.0) for test in stage.tests)) for stage in report.stages
     )

@@ -45,7 +45,7 @@ def watch(
         UserError: if it is not a folder.
     """
     if not folder.is_dir():
-        raise UserError(f"--watch needs the folder of the modules, and {folder} is none")
+        raise UserError(f"--watch needs the folder of the modules, and {folder} is not a folder")
     from rich.console import Console
 
     desk = Desk(Console(highlight=False, emoji=False, markup=False), folder, assignment, verbose, problems)

@@ -13,12 +13,12 @@ def write_whole(path: Path, data: bytes, partial: Path | None = None) -> None:
     """Write a file that appears whole or not at all, whenever the process or the machine stops.
 
     Args:
-        partial: what it is called until it is whole; processes that write to a folder at once need different names.
+        partial: its name until it is complete; processes that write to a folder at once need different names.
 
     Raises:
         UserError: if it cannot be written.
     """
-    partial = partial or path.parent / ".partial"  # one name, so that not more than one is ever left behind
+    partial = partial or path.parent / ".partial"  # one name, so that at most one is ever left behind
     try:
         with partial.open("wb") as file:
             file.write(data)

@@ -24,10 +24,10 @@ from typing import Any
 
 from autograder.sandbox.limits import CPU_SECONDS, DESCRIPTORS, MEMORY, PRINTED
 
-NOBODY = 65534  # user and group without rights: the kernel's overflow id, see user_namespaces(7)
+NOBODY = 65534  # unprivileged user and group: the kernel's overflow id, see user_namespaces(7)
 # Packages that torch imports late, and packages whose files a worker reads, such as fonts.
 NEEDED_LATE = ("filelock", "fsspec", "jinja2", "markupsafe", "matplotlib", "mpmath", "networkx", "sympy", "triton")
-OURS = ("autograder", "course", "__main__")  # contain tests and expected values; may be installed beside torch
+OURS = ("autograder", "course", "__main__")  # contain tests and expected values; may be installed next to torch
 
 # From linux/landlock.h, see landlock(7). Access rights are single bits, numbered in the order of their introduction.
 LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF, CLOSE_RANGE = 444, 445, 446, 436
@@ -49,12 +49,12 @@ LOAD, JUMP_IF_EQUAL, JUMP_IF_SET, RETURN = 0x20, 0x15, 0x45, 0x06  # LD|W|ABS, J
 NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 EPERM, ENOENT = 1, 2  # asm-generic/errno-base.h
 
-ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}  # AUDIT_ARCH_* of linux/audit.h, column below
+ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}  # AUDIT_ARCH_* in linux/audit.h, column below
 CALLS: dict[str, tuple[int | None, int | None]] = {
     # on open descriptors: the connection, printed output, files that Landlock lets a worker open
     "read": (0, 63), "write": (1, 64), "readv": (19, 65), "writev": (20, 66), "pread64": (17, 67),
     "lseek": (8, 62), "close": (3, 57), "fstat": (5, 80), "getdents64": (217, 61),
-    # file names, during imports only: Landlock does not hide whether a file exists; see NAMES
+    # file names, only during imports: Landlock does not hide whether a file exists; see NAMES
     "stat": (4, None), "lstat": (6, None), "newfstatat": (262, 79), "statx": (332, 291), "access": (21, None),
     "faccessat": (269, 48), "faccessat2": (439, 439), "readlink": (89, None), "readlinkat": (267, 78),
     "getcwd": (79, 17),
@@ -91,13 +91,13 @@ def unsupported(landlock: bool = True) -> str:
         landlock: whether to use Landlock. Without it, only a change of user keeps workers from files.
     """
     if not sys.platform.startswith("linux"):
-        return "workers can be confined on Linux only"
+        return "workers can be confined only on Linux"
     if platform.machine() not in ARCHITECTURES or sys.maxsize < 2**32:
-        return f"workers can be confined on {' and '.join(ARCHITECTURES)} with a 64-bit Python only"
+        return f"workers can be confined only on {' and '.join(ARCHITECTURES)}, with a 64-bit Python"
     if not landlock and os.geteuid() != 0:
-        return "without Landlock workers have to become another user, which only root can have them do"
+        return "without Landlock, workers must switch to a different user, which only root can have them do"
     if not landlock and not libraries_are_public():
-        return f"without Landlock workers have to become another user, and that one cannot read Python in {sys.prefix}"
+        return f"without Landlock, workers must switch to a different user, who cannot read Python in {sys.prefix}"
     if landlock and landlock_version() < 1:
         return "this Linux kernel has no Landlock (it needs version 5.13 or later, with Landlock switched on)"
     if _libc().prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0:
@@ -189,7 +189,7 @@ def confine(rules: int | None, keep: int, drop: bool) -> None:
     if drop:
         drop_user()
     if rules is None and os.geteuid() == 0:
-        raise PermissionError("without Landlock a worker has to become another user, and it cannot")
+        raise PermissionError("without Landlock, a worker must switch to a different user, and it cannot")
     libc = _libc()
     _checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))  # the change of user has cleared this setting
     _checked(libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))  # even processes of the same user may not inspect this one
@@ -227,7 +227,7 @@ def limit(kind: int, most: int) -> None:
 
 
 def drop_user() -> None:
-    """If root, become `nobody`. If the system has no such user, Landlock and seccomp still hold."""
+    """If root, become `nobody`. If the system has no such user, Landlock and seccomp still apply."""
     if os.geteuid() == 0:
         with contextlib.suppress(OSError):
             os.setgroups([])

@@ -6,7 +6,7 @@ from typing import Any
 
 from autograder.sandbox.student_faults import Raised, StudentFault
 
-KEPT = "A new object does not raise this: something is kept from one call to the next."
+KEPT = "A new object does not raise this: your object keeps something from one call to the next."
 
 
 class LastCall:

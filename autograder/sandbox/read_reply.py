@@ -58,7 +58,7 @@ def read_tensors(body: bytes) -> dict[str, Any]:
     if not body:
         return {}
     if (length := int.from_bytes(body[:8], "little")) > MAX_HEADER:
-        raise FrameError(f"the list of the tensors has {length} bytes, more than {MAX_HEADER}")
+        raise FrameError(f"the list of tensors has {length} bytes, more than {MAX_HEADER}")
     try:
         return dict(deserialize(body))
     except SafetensorError as error:
@@ -80,7 +80,7 @@ def as_array(entry: dict[str, Any]) -> Any:
 
 
 def read_gradients(reply: Any) -> Gradients:
-    """Return the result of a differentiated call: arrays or None, those of parameters by name.
+    """Return the result of a differentiated call: arrays or None, and by name for parameters.
 
     Raises:
         ValueError: if the reply is something else.
@@ -89,7 +89,7 @@ def read_gradients(reply: Any) -> Gradients:
         raise ValueError("not three parts")
     value, inputs, parameters = reply
     if not isinstance(inputs, list) or not isinstance(parameters, list):
-        raise ValueError("no lists of gradients")
+        raise ValueError("the gradients are not lists")
     named = {}
     for pair in parameters:
         if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
@@ -97,7 +97,7 @@ def read_gradients(reply: Any) -> Gradients:
         named[pair[0]] = pair[1]
     for gradient in (*inputs, *named.values()):
         if gradient is not None and not isinstance(gradient, (np.ndarray, Foreign)):
-            raise ValueError("a gradient that is no tensor")
+            raise ValueError("a gradient that is not a tensor")
     return Gradients(value, inputs, named)
 
 

@@ -130,13 +130,13 @@ class Student:
 
     @contextlib.contextmanager
     def aside(self, seconds: float) -> Iterator[Callable[..., Any]]:
-        """Yield a function that sends diagnostic requests, with a few seconds for each reply; tests lose no time by it.
+        """Yield a function that sends diagnostic requests, with a few seconds for each reply; tests lose no time.
 
         Raises:
             TimedOut: if no time is left for diagnostics.
         """
         if self._clock.short:
-            raise TimedOut("what is left of the time is for the tests")
+            raise TimedOut("the remaining time is for the tests")
         kept, self._clock = (self._seconds, self._clock), self._clock.aside
         try:
             self.start()
@@ -236,7 +236,7 @@ class Student:
 
 
 class ModuleProxy:
-    """A module of the student: its functions and classes can be called."""
+    """A student's module: its functions and classes can be called."""
 
     def __init__(self, student: Student, name: str) -> None:
         self._student, self._name = student, name
@@ -290,7 +290,7 @@ class ObjectProxy(Named):
         return ObjectProxy(self._student, self._handle, self._name, steady=True)
 
     def taking(self, shape: tuple[int, ...], columns: list[int] | None = None) -> "ObjectProxy":
-        """The same object; calls return ["taken", part] of scores of this shape: columns, or each row's argmax."""
+        """The same object; for scores of this shape, calls return ["taken", part]: columns, or each row's argmax."""
         return ObjectProxy(self._student, self._handle, self._name, take={"shape": shape, "columns": columns})
 
     def counting(self, width: int) -> "ObjectProxy":
@@ -367,7 +367,7 @@ class RemoteFunction(Named):
             if isinstance(value, RemoteFunction):
                 return {"$function": value._target}
             if isinstance(value, Foreign):  # a test passes on the result of an earlier call
-                raise StudentFault(f"gave {value.description}, with which nothing can be done", self._student.last_call)
+                raise StudentFault(f"returned {value.description}, which cannot be used", self._student.last_call)
             if not isinstance(value, np.ndarray):
                 return None
             # A transposed array arrives as a transposed tensor, so tests can pass non-contiguous tensors.
@@ -393,7 +393,7 @@ class RemoteFunction(Named):
         words = [shown(value) for value in args] + [f"{name}={shown(value)}" for name, value in kwargs.items()]
         result = self._student.request(request, tensors, f"{self._name}({', '.join(words)})"[:MOST_SHOWN])
         if isinstance(self._target, str) and self._name[0].isupper() and not isinstance(result, ObjectProxy):
-            raise StudentFault(f"{self._name}(...) did not make an nn.Module", self._student.last_call)
+            raise StudentFault(f"{self._name}(...) did not create an nn.Module", self._student.last_call)
         if isinstance(result, ObjectProxy):
             made = f"{self._name}({', '.join(words)})" if isinstance(self._target, str) else self._name
             # With its arguments, so that students can create it themselves; a long list would hide the called method.

@@ -52,7 +52,7 @@ class Gradients:
 
 @dataclass(frozen=True)
 class Code:
-    """The source texts of a submission and the replacements of parts that are not graded now."""
+    """The source texts of a submission and the replacements of parts that are not being graded."""
 
     sources: dict[str, str]  # the student's modules, and stand-ins for the others
     replace: dict[str, list[str]]  # module -> "function" or "Class.method" to take from its stand-in, also if lent

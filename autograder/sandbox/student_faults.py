@@ -74,7 +74,7 @@ class Crashed(StudentFault):
 
 
 class PrintedTooMuch(Crashed):
-    """The code printed more than a worker may. The text left in its buffers would otherwise appear in the next test."""
+    """The code printed more than allowed. Text left in the worker's buffers would otherwise appear in the next test."""
 
 
 def ending(code: int) -> str:
@@ -88,9 +88,9 @@ def ending(code: int) -> str:
 
 
 def fault_of(error: Any, call: str) -> StudentFault:
-    """Return the exception of an error reply. Nothing in the reply is trusted except that there was an error."""
+    """Return the exception for an error reply. Nothing in the reply is trusted except that there was an error."""
     error = error if isinstance(error, dict) else {}
-    # The class name may be any text, and could otherwise add lines to a report.
+    # The class name can be any text, and could otherwise add lines to a report.
     kind, message = re.sub(r"\W", "_", str(error.get("kind", ""))[:80]), str(error.get("message", ""))[:4000]
     message = re.sub(r"\s*\n\s*", "\n", message.expandtabs(1)).strip()  # torch indents lists of names with tabs
     where = []
@@ -113,7 +113,7 @@ def fault_of(error: Any, call: str) -> StudentFault:
     ):
         return Raised(f"{lacking[1]}.py defines no {lacking[2]}", call)
     if kind == "OSError" and message.startswith(f"[Errno {errno.EFBIG}]"):
-        words = f"the code printed more than {PRINTED >> 20} MiB, or wrote it into a file: does it go on without end?"
+        words = f"the code printed more than {PRINTED >> 20} MiB, or wrote it into a file: is there an endless loop?"
         return PrintedTooMuch(words, call, tuple(where))
     if kind == "SystemExit":
         return Raised(f"sys.exit({message}) was called", call, tuple(where))
@@ -132,7 +132,7 @@ def other_weights(message: str, given: bool) -> str:
         ", ".join(re.findall(r'"([^"\n]+)"', "".join(re.findall(rf"{kind} key\(s\)[^\n]*", message))))
         for kind in ("Missing", "Unexpected")  # missing from the loaded weights, or missing from the object
     )
-    words = [f"{matched[1]} has a parameter or buffer too many: {extra}"] if extra else []
+    words = [f"{matched[1]} has an extra parameter or buffer: {extra}"] if extra else []
     words += [f"{matched[1]} lacks {missing}"] if missing else []
     size = r"size mismatch for ([^:\n]+): [^\n]*?Size\(\[(.*?)\]\)[^\n]*?Size\(\[(.*?)\]\)"
     words += [f"{name} has the shape ({got}) instead of ({wanted})" for name, wanted, got in re.findall(size, message)]

@@ -89,7 +89,7 @@ class Clock:
         return max(LATER_SECONDS, TIMES_LONGEST * self._longest) if self._late else math.inf
 
     def expired(self, seconds: float) -> str:
-        """The message for a call without result within `seconds` or the remaining time; later calls get less."""
+        """The message for a call without a result within `seconds` or the remaining time; later calls get less."""
         less = " (calls get less time after one that took too long)" if seconds == self.each else ""
         self._late = True
         return f"no result after {round(seconds, 1):g} s{less}" if self.left > 0 else self.used_up

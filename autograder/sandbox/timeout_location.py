@@ -1,6 +1,6 @@
 """The location of the student's code at a timeout: sent by the worker just before its end, then parsed here.
 
-Instead of a reply, Python's call stack arrives as text. It is written by faulthandler, in C, so neither foreign code
+Instead of a reply, Python's call stack arrives as text. It is written by faulthandler, in C, so neither untrusted code
 nor `except:` can prevent it. A forked worker is asked by a signal. A separate process has no signals on Windows, so it
 knows its time limit and watches the clock itself. The text is not trusted: it may only name existing lines of the
 student's files, and nothing else of it is shown.
@@ -19,7 +19,7 @@ MOST = 8  # calls, as for an exception
 
 
 def last_words(replies: Any) -> str:
-    """Return the start of the worker's output until its end."""
+    """Return what the worker still sends before it ends, up to a limit."""
     output = b""
     with contextlib.suppress(OSError):
         while len(output) < KEPT_OUTPUT and (more := replies.read1(KEPT_OUTPUT)):

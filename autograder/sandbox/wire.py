@@ -29,7 +29,7 @@ class Tuple(list[Any]):
 
 
 class FrameError(Exception):
-    """What arrived is not a frame, or is larger than allowed."""
+    """The received bytes are not a frame, or are more than allowed."""
 
 
 def write_frame(stream: BinaryIO, header: dict[str, Any], body: bytes = b"") -> None:
@@ -64,7 +64,7 @@ def read_frame(stream: BinaryIO, max_body: int = MAX_BODY) -> tuple[dict[str, An
     """
     magic, header_length, body_length = PREFIX.unpack(_read(stream, PREFIX.size))
     if magic != MAGIC:
-        raise FrameError("the message does not start as a frame does")
+        raise FrameError("the message does not start like a frame")
     if header_length > MAX_HEADER:
         raise FrameError(f"the header has {header_length} bytes, more than {MAX_HEADER}")
     if body_length > max_body:
@@ -98,7 +98,7 @@ def flatten(value: Any, leaf: Callable[[Any], dict[str, Any] | None], depth: int
     """Turn a value into JSON. `leaf` returns the replacement of a tensor or an object, or None for anything else.
 
     Raises:
-        TypeError: if the value holds something that cannot be sent.
+        TypeError: if the value contains something that cannot be sent.
     """
     if depth > MAX_DEPTH:
         raise TypeError("the value is nested too deeply")
@@ -133,6 +133,6 @@ def unflatten(
         if list(value) == [TUPLE] and isinstance(value[TUPLE], list):
             return tuples(unflatten(item, leaf, number, depth + 1, tuples) for item in value[TUPLE])
         if len(value) != 1 or next(iter(value)) not in LEAVES:
-            raise FrameError("the value holds an unknown object")
+            raise FrameError("the value contains an unknown object")
         return leaf(*next(iter(value.items())))
     return number(value) if type(value) is int else value

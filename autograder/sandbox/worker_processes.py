@@ -37,7 +37,7 @@ OPTIONAL = {
     "torch.distributed.tensor": r"assert_close|assert_allclose|jit\.trace",
     "torch._decomp.decompositions_for_jvp": r"forward_ad|make_dual|\bjvp\b|jacfwd|hessian|linearize",
     "torch.nested._internal.ops": r"\bnested\b",
-    # These need libraries of the system, which a confined worker cannot read.
+    # These need system libraries, which a confined worker cannot read.
     **{name: rf"\b{name}\b" for name in ("sqlite3", "curses", "readline", "crypt", "nis")},
 }
 
@@ -65,7 +65,7 @@ def clean_environment() -> dict[str, str]:
     memory = {"GLIBC_TUNABLES": ":".join(f"glibc.malloc.{name}={value}" for name, value in malloc.items())}
     threads = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     with contextlib.suppress(UserError):  # `doctor` starts workers outside a course
-        environment[VARIABLE] = str(course_folder())  # they read its trained models, before any submission is there
+        environment[VARIABLE] = str(course_folder())  # they read its trained models, before any submission arrives
     return {**environment, **memory, **threads, "CUDA_VISIBLE_DEVICES": "-1"}
 
 
@@ -107,7 +107,7 @@ class WorkerProcess(Protocol):
     printed: Printed
 
     def rest(self) -> bool:
-        """Pause the worker until `wake`. Return False if it holds too much memory to be paused."""
+        """Pause the worker until `wake`. Return False if it uses too much memory to be paused."""
 
     def wake(self) -> None:
         """Resume it."""
@@ -143,7 +143,7 @@ class ForkedWorker:
         self._code: int | None = None
 
     def rest(self) -> bool:
-        # At any point of its code: time between two calls is not counted.
+        # It may stop anywhere in its code: time between two calls is not counted.
         os.kill(self.pid, signal.SIGSTOP)
         _, resident, shared, *_ = map(int, Path(f"/proc/{self.pid}/statm").read_text().split())
         return (resident - shared) * os.sysconf("SC_PAGESIZE") <= WAITING
@@ -212,7 +212,7 @@ class ForkingWorkers:
             return ForkedWorker(self._answer(), ours, printed, self._wait)
 
     def provide(self, sources: Iterable[str]) -> None:
-        """Import in the warm process what modules with these texts need and confined workers cannot import."""
+        """Import in the warm process the libraries that these texts need and confined workers cannot import."""
         text = "\n".join(sources) if self.confined else ""
         wanted = [name for name, words in OPTIONAL.items() if re.search(words, text)]
         for name in set(wanted) - self._provided:
@@ -293,7 +293,7 @@ class PlainWorker:
 
 
 class PlainWorkers:
-    """Creates workers that import torch themselves; some are started ahead, to import while others work."""
+    """Creates workers that import torch themselves; some are started early, to import while others work."""
 
     confined = False
 
@@ -331,5 +331,5 @@ def make_workers(plain: bool = False, confined: bool = False, landlock: bool = T
         UserError: if workers cannot be confined here.
     """
     if confined and (reason := "plain workers are never confined" if plain else unsupported(landlock)):
-        raise UserError(f"code of others cannot be confined here: {reason}")
+        raise UserError(f"other people's code cannot be confined here: {reason}")
     return PlainWorkers() if plain or not sys.platform.startswith("linux") else ForkingWorkers(confined, landlock)

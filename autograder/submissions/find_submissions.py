@@ -1,7 +1,7 @@
 """Find the submissions of a class: folders, zip files, or one download with all of them. Nothing is extracted.
 
 Every file of a download is accounted for. Either its path names a student; or it is ignored, because systems add files
-of this name; or it is reported as unclaimed. The student's key comes from the platform's naming pattern
+with this name; or it is reported as unclaimed. The student's key comes from the platform's naming pattern
 (loose_files.py), or else from the name of the folder or archive.
 """
 
@@ -53,8 +53,8 @@ from course.errors import UserError
 
 NO_ZIP = "is not read: hand in the files, or a zip file"
 RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")  # device names reserved by Windows
-NOBODYS = "belongs to no student: neither a folder nor an archive, and no name of Canvas or Moodle"
-STRAY = "a module that lies beside what the students handed in: nobody knows whose it is"
+NOBODYS = "belongs to no student: neither a folder nor an archive, and not named by Canvas or Moodle"
+STRAY = "a module next to the students' submissions: nobody knows whose it is"
 OF_COURSE = ("notebooks", "autograder", "course", "solutions")  # folders in a copy of the course; notebooks/NAME counts
 COLLECTED = "-submissions"  # a folder of clones: NAME-alice in NAME-submissions
 
@@ -166,7 +166,7 @@ class Download:
     def __init__(self, path: Path) -> None:
         self.archive = zipfile.ZipFile(path)
         if (count := len(self.archive.infolist())) > MAX_CLASS_MEMBERS:
-            raise UserError(f"{path} holds {count:,} files, more than {MAX_CLASS_MEMBERS:,}: split it")
+            raise UserError(f"{path} contains {count:,} files, more than {MAX_CLASS_MEMBERS:,}: split it")
         self.members = list(members(self.archive))
         self.below: defaultdict[str, dict[str, list[Member]]] = defaultdict(dict)  # folder -> name -> members
         for member in self.members:
@@ -305,13 +305,13 @@ def take_in(path: Path, chosen: Sequence[Assignment]) -> Intake:
         raise UserError(f"there is no folder or zip file {path}")
     if not intake.found:
         nobodys = f"; {names_of(intake.unclaimed)} belong to nobody" if intake.unclaimed else ""
-        raise UserError(f"{path} holds no submissions: a folder or a zip file for each student is expected{nobodys}")
+        raise UserError(f"{path} contains no submissions: a folder or a zip file for each student is expected{nobodys}")
     intake.found = _with_safe_names(intake.found)
     return intake
 
 
 def names_of(paths: Collection[str]) -> str:
-    """Format a number of files with the first of their names."""
+    """Format the number of some files, with the first few names."""
     shown = ", ".join(printable(path) for path in [*paths][:MAX_NAMED])
     more = f" and {len(paths) - MAX_NAMED} more" if len(paths) > MAX_NAMED else ""
     return f"{len(paths)} {'file' if len(paths) == 1 else 'files'} ({shown}{more})"
@@ -325,7 +325,7 @@ def _in_zip(path: Path, assignment: Assignment) -> InZip:
 
 
 class Survey:
-    """Analyse a place: the likely students in it, and whether it belongs to a single student."""
+    """Analyse a place: which of its entries look like students, and whether it belongs to a single student."""
 
     def __init__(self, place: Place, chosen: Sequence[Assignment]) -> None:
         self.place, self.chosen = place, chosen
@@ -464,7 +464,7 @@ def _stem(name: str) -> str:
 
 
 def _called(found: Found, student: str) -> Found:
-    """Set the student's name of a submission, normalised, since macOS decomposes umlauts and gradebooks do not."""
+    """Name a submission's student. The name is normalised, since macOS decomposes umlauts and gradebooks do not."""
     return replace(found, student=printable(unicodedata.normalize("NFC", student)))
 
 

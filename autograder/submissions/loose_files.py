@@ -1,4 +1,4 @@
-"""Whose a file of a download is: naming patterns of Canvas and Moodle, resubmissions, other archives.
+"""Find out whose a downloaded file is: naming patterns of Canvas and Moodle, resubmissions, other archives.
 
 Canvas (lib/content_zipper.rb): `name_number of the student_number of the file_file`. `LATE_` precedes the first number
 of a late file; `anon_code` replaces name and number of anonymous students; `text.html` or `link.html` replaces the

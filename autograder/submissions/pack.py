@@ -10,7 +10,7 @@ from course.errors import UserError
 
 
 def pack(submission: Submission, assignment: Assignment, path: Path) -> str:
-    """Write the modules of a submission into a zip file; return a sentence on its content.
+    """Write the modules of a submission into a zip file; return a sentence about its content.
 
     The file is written completely or not at all, and is read back the way grading reads it.
 
@@ -27,7 +27,7 @@ def pack(submission: Submission, assignment: Assignment, path: Path) -> str:
                 info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o100644 << 16
                 archive.writestr(info, text.encode())
         if read_submission(partial, assignment).sources != submission.sources:
-            raise UserError(f"{path} could not be read again as it was written: hand in the files themselves")
+            raise UserError(f"{path} does not read back as it was written: hand in the files themselves")
         partial.replace(path)
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}") from error

@@ -27,7 +27,7 @@ from course.errors import UserError
 MAX_NOTEBOOK = 4_000_000  # bytes to read to recognise a notebook
 MAX_TOTAL = 180_000  # bytes of all modules as JSON: with the stand-ins they must fit into a frame's header
 MAX_NOTES = 8
-HANDED_OUT = "a file of the course, which was handed out"
+HANDED_OUT = "a course file that was handed out"
 IMPORTED = (".py", ".pyc", ".pyd", ".pth", ".so")  # files that Python would load by itself if they were on its path
 
 
@@ -62,7 +62,7 @@ def read_submission(path: Path, assignment: Assignment) -> Submission:
     else:
         raise UserError(f"there is no folder {path}")
     if not submission.sources and set(submission.unreadable.values()) == set(_missing(assignment).values()):
-        raise UserError(f"{path} holds none of the modules {_names(assignment)}")
+        raise UserError(f"{path} contains none of the modules {_names(assignment)}")
     return submission
 
 
@@ -78,7 +78,7 @@ def read_zip(name: str, path: Path, assignment: Assignment) -> Submission:
 def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
     """Read the modules from a folder or an archive: at its top, in a folder named after the assignment, or elsewhere.
 
-    A zip file is opened if there are no modules beside it. If a module exists only under names of resubmissions
+    A zip file is opened if there are no modules next to it. If a module exists only under names of resubmissions
     (`mha-1.py`, `mha (1).py`), the latest counts.
     """
     allowed = {f"{module}.py": module for module in assignment.modules}
@@ -133,7 +133,7 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
     notes = list(listing.for_student)
     for module, file_name in sorted(folders[chosen].items()):
         path = str(PurePosixPath(chosen, file_name))
-        notes += [f"{module}.py is what {printable(file_name)} holds"] if file_name not in allowed else []
+        notes += [f"{module}.py was read from {printable(file_name)}"] if file_name not in allowed else []
         try:
             if why := listing.files[path]:
                 raise Unreadable(why)
@@ -175,8 +175,8 @@ def _left(listing: Listing, counted: set[str], assignment: Assignment) -> tuple[
 
     def reason(path: str) -> str:
         if is_module(PurePosixPath(path).name, assignment.modules):
-            return "a module that cannot be read, or another one counts"
-        return f"no module of {assignment.name}"
+            return "a module that cannot be read, or a different file counts"
+        return f"not a module of {assignment.name}"
 
     rest = ((path, why or reason(path)) for path, why in listing.files.items() if path not in counted)
     return (*rest, *listing.left.items())
@@ -220,7 +220,7 @@ def _names(assignment: Assignment) -> str:
 
 
 def _missing(assignment: Assignment, files: Iterable[str] = ()) -> dict[str, str]:
-    """Return a message for each missing module, with a hint at files that differ in case or are packed."""
+    """Return a message for each missing module, with a hint about files that differ in case or are packed."""
     names = [PurePosixPath(path).name for path in files]
     others = {name.lower(): name for name in names if name != name.lower()}
     packed = next((name for name in names if name.lower().endswith(OTHER_ARCHIVES)), "")

@@ -1,6 +1,6 @@
 """Limits on the student text that is searched for a faulty line. Beyond them no line is named, but no points are lost.
 
-The search takes time that grows faster than the text. The solutions and all correct programs of the tests are far below
+The search time grows faster than the text. The solutions and all correct programs of the tests are far below
 the limits. A module has at most 13,000 characters, 630 in a line. It has at most 1,600 syntax tree nodes, 430 in a
 function, and a nesting depth of 20.
 """
@@ -12,7 +12,7 @@ from autograder.submissions.syntax_tree import functions, kept, tree_of
 CHARACTERS, LINE = 50_000, 2_000
 BRACES = 1_000  # each may begin an expression in an f-string, which older releases of Python parse separately
 NODES, IN_FUNCTION = 4_000, 1_200
-DEPTH = 60  # of nested nodes, as of blocks and brackets
+DEPTH = 60  # of nested nodes, such as blocks and brackets
 
 
 @kept(maxsize=16)
@@ -38,7 +38,7 @@ def too_large(source: str) -> str:
     except (RecursionError, MemoryError):
         depth, sizes = DEPTH + 1, []
     if depth > DEPTH:
-        return f"blocks or brackets in each other, more than {DEPTH} deep"
+        return f"blocks or brackets nested more than {DEPTH} deep"
     if any(size > IN_FUNCTION for size in sizes):
         return f"a function of more than {IN_FUNCTION:,} names, numbers, operations and so on"
     return ""

@@ -12,14 +12,14 @@ OTHER_FILES = {  # the first bytes of such files
     b"{\\rtf": "a text with formatting (RTF)",
     b"\xd0\xcf\x11\xe0": "an office document",
     b"\x1f\x8b": "a gzip archive",
-    b"7z\xbc\xaf": "an archive of 7-Zip",
+    b"7z\xbc\xaf": "a 7-Zip archive",
     b"\x89PNG": "a picture",
     b"\xff\xd8\xff": "a picture",
 }
 NOTEBOOK = "is a notebook, and not Python code: put your code into a file of this name"
 PAGE = re.compile(r"\s*<(!doctype|html|\?xml)\b", re.IGNORECASE)
 COOKIE = re.compile(rb"(?:[^\n]*\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+)")  # PEP 263
-EAST_ASIAN = 0.8  # the fraction of non-ASCII bytes in pairs from which a text is taken for East Asian
+EAST_ASIAN = 0.8  # a text with this fraction of its non-ASCII bytes in pairs is taken for East Asian
 
 
 def source_text(data: bytes) -> str:
@@ -70,7 +70,7 @@ def encoding_of(data: bytes) -> str:
     if 4 * len(kana) > sum(runs) // 2:
         return "Shift JIS"
     if sum(length for length in runs if length % 2 == 0) < EAST_ASIAN * sum(runs):
-        return "Latin-1, Windows-1252 or another encoding with one byte a character"
+        return "Latin-1, Windows-1252 or another encoding with one byte per character"
     hangul = re.findall("[\uac00-\ud7a3]", _decoded(data, "cp949"))
     if len(hangul) > 0.9 * sum(runs) / 2:
         return "EUC-KR"

@@ -34,7 +34,7 @@ def code_of_stage(
     others = [written.split(".", 1) for other in assignment.stages if other is not stage for written in other.writes]
     replaced = {module: [path for owner, path in others if owner == module] for module in assignment.modules}
     replaced = {module: paths for module, paths in replaced.items() if paths}
-    withheld = {module: f"{module}.py holds something that is not allowed" for module in forbidden}
+    withheld = {module: f"{module}.py contains something that is not allowed" for module in forbidden}
     withheld |= {module: f"{module}.py cannot be imported, as stage {name} says" for module, name in reported.items()}
     withheld |= submission.unreadable
     withheld = {module: why for module, why in withheld.items() if module not in stage.modules}
@@ -76,7 +76,7 @@ def _locked(stage: Stage, assignment: Assignment) -> dict[str, list[str]]:
 
 
 def _drivers(assignment: Assignment) -> list[str]:
-    """Return the modules for the tests to run in the worker besides the student's (`drivers`), if there are any."""
+    """Return the modules (`drivers`) that tests run in the worker besides the student's, if there are any."""
     return sorted({path.stem for path in assignment.standins.glob("[!_]*.py")} - set(assignment.modules))
 
 
@@ -113,7 +113,7 @@ def standin(path: Path) -> tuple[list[str], dict[str, range]]:
 
 
 def with_own_methods(code: Code) -> Code:
-    """Keep the methods in the student's modules that other stages grade."""
+    """Keep the student's own methods in the student's modules, even those that other stages grade."""
     return replace(
         code, replace={module: paths for module, paths in code.replace.items() if module not in code.modules}
     )

@@ -22,7 +22,7 @@ def kept(maxsize: int) -> Callable[[Function], Function]:
 
 
 def forget() -> None:
-    """Clear all caches, since the next submission has different texts."""
+    """Clear all caches, since the next submission has a different text."""
     for cache in _CACHES:
         cache.cache_clear()
 

@@ -36,8 +36,8 @@ ADDED = {
     **dict.fromkeys((".vscode", ".idea"), "an editor adds it"),
 }
 HIDDEN = "its name begins with a dot"
-TOO_DEEP = f"lies more than {MAX_DEPTH} folders deep"
-MORE = f"more than {MAX_MEMBERS:,} files or {MAX_FOLDERS:,} folders: the others were not looked at"
+TOO_DEEP = f"is more than {MAX_DEPTH} folders deep"
+MORE = f"more than {MAX_MEMBERS:,} files or {MAX_FOLDERS:,} folders: the others were not examined"
 UTF8_FLAG = 0x800  # bit 11: the name is UTF-8 (APPNOTE.TXT, 4.4.4)
 CENTRAL_HEADER = b"PK\x01\x02"  # starts the entry of each member in a zip file's directory (APPNOTE.TXT, 4.3.12)
 
@@ -56,7 +56,7 @@ DAMAGED = (
 
 
 class Unreadable(Exception):
-    """A file or archive that is not read; the text is the reason, in words for the student."""
+    """A file or archive that is not read; the text is the reason, worded for the student."""
 
 
 @dataclass
@@ -195,7 +195,7 @@ class Archive:
         """
         # Counted before `zipfile` creates an object for each.
         if (count := data.count(CENTRAL_HEADER)) > MAX_MEMBERS:
-            raise Unreadable(f"holds {count:,} files, more than {MAX_MEMBERS:,}")
+            raise Unreadable(f"contains {count:,} files, more than {MAX_MEMBERS:,}")
         try:
             archive = zipfile.ZipFile(io.BytesIO(data))
             return cls(archive, members(archive), nesting)
@@ -217,14 +217,14 @@ class Archive:
                 found.left.setdefault(*member.ignored)
             else:
                 if member.path in found.files:
-                    found.files[member.path] = "stands in the archive more than once"
-                    found.notes.append(f"{printable(member.path)} stands in the archive more than once")
+                    found.files[member.path] = "is in the archive more than once"
+                    found.notes.append(f"{printable(member.path)} is in the archive more than once")
                     continue
                 found.files[member.path] = _forbidden(member.info)
                 other = taken.setdefault(member.path.casefold(), member.path)
                 if other != member.path:
                     names = f"{printable(other)} and {printable(member.path)}"
-                    found.notes.append(f"{names} differ in upper and lower case only")
+                    found.notes.append(f"{names} differ only in upper and lower case")
         return found
 
     def read(self, path: str, limit: int) -> bytes:
@@ -277,7 +277,7 @@ def members(archive: zipfile.ZipFile) -> Iterator[Member]:
             continue  # a folder
         refused = ""
         if not all(char.isprintable() for char in raw):
-            refused = "its name holds control characters"
+            refused = "its name contains control characters"
         elif len(raw) > MAX_NAME:
             refused = f"its name has more than {MAX_NAME} characters"
         elif ".." in parts:
@@ -326,5 +326,5 @@ def open_zip(tree: Tree, path: str) -> Archive:
         Unreadable: if it cannot be read or is nested too deeply.
     """
     if tree.nesting >= MAX_NESTING:
-        raise Unreadable("lies in a zip file in a zip file")
+        raise Unreadable("is in a zip file in a zip file")
     return Archive.of_bytes(tree.read(path, MAX_ARCHIVE), tree.nesting + 1)

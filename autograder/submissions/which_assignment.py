@@ -46,7 +46,7 @@ def which_assignment(name: str | None, *places: Path | None) -> Assignment:
 
 
 def assignment_of_class(name: str | None, place: Path) -> tuple[Assignment, list[str]]:
-    """Return the named assignment; without a name, the only one of which most students handed in modules.
+    """Return the named assignment; without a name, the only one for which most students handed in modules.
 
     Args:
         place: a folder or a zip file of a class, see `find_submissions`.
@@ -83,14 +83,15 @@ def _note(chosen: Assignment, odd: dict[str, list[Assignment]]) -> str:
     ]
     more = f" and {len(odd) - MAX_NAMED} more" if len(odd) > MAX_NAMED else ""
     return (
-        f"Modules of other assignments were handed in by {', '.join(shown)}{more}. Graded is {chosen.name}, of which "
-        "most students have modules; --assignment NAME grades another."
+        f"Modules of other assignments were handed in by {', '.join(shown)}{more}. "
+        f"The graded assignment is {chosen.name}, for which most students have modules; "
+        "--assignment NAME grades a different one."
     )
 
 
 def _several(place: Path, fitting: list[Assignment]) -> UserError:
     names = ", ".join(assignment.name for assignment in fitting)
-    return UserError(f"{place} holds modules of several assignments: say which one with --assignment ({names})")
+    return UserError(f"{place} contains modules of several assignments: choose one with --assignment ({names})")
 
 
 def _named(place: Path) -> Assignment | None:
@@ -134,7 +135,7 @@ def _plain(paths: Iterable[str]) -> set[str]:
 
 def _by_student(place: Path) -> dict[str, set[str]]:
     """Return the names of each student's files; "" is for unclaimed files."""
-    from autograder.submissions.find_submissions import take_in  # not part of the student version
+    from autograder.submissions.find_submissions import take_in  # not in the students' version
 
     try:
         intake = take_in(place, list(assignments().values()))

@@ -33,7 +33,7 @@ PACKAGES = frozenset(word.removesuffix(".*") for word in KEPT if word.endswith("
 FOLDER = torch.__path__[0] + os.sep
 ATTENDS = re.compile(r"att(entio)?n|sdpa")
 WHY = "is a part of torch that graded code cannot use"
-STUDENT = re.compile(r"\w+\.py")  # file names of student modules, which are made from text and have no folder
+STUDENT = re.compile(r"\w+\.py")  # file names of student modules, which come from text and have no folder
 
 names_of = vars(ModuleType)["__dict__"].__get__  # reads a module's namespace, even if its class overrides `__dict__`
 
@@ -138,7 +138,7 @@ def _put_hooks() -> None:
 
     def __import__(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
         if (level or (name not in sys.modules and name.startswith("torch."))) and _from_torch(1):
-            # Most of these imports are of names in a loaded module. To show all modules would take milliseconds.
+            # Most of these imports are of names in a loaded module. Showing all modules would take milliseconds.
             if not level and name in HIDDEN and fromlist and all(word in vars(HIDDEN[name]) for word in fromlist):
                 return HIDDEN[name]
             with shown():

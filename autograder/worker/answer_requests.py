@@ -5,17 +5,17 @@ trusted: the grader checks the tensors itself. Requests (see `wire` for values):
 
     load    sources: {module: text}, own: the names of the student's modules, dtype,
             replace: {module: functions and methods to take from its stand-in},
-            lent: {module: the student's text behind a stand-in}, withheld: {module: why that text must not run},
+            lent: {module: the student's text that a stand-in replaces}, withheld: {module: why that text must not run},
             locked: {module: functions and methods of its stand-in hidden from the graded ones},
             graded: the graded functions, forbids, allows: parts of torch as named in the manifest
     call    target: "module.Name" or a handle, method, args, kwargs; cotangents: also return gradients;
             steady: whether dropout is deterministic; arguments: return the arguments after the call;
-            take: the part of the result to send, or null; rows: a width, to return the largest number of rows of it
+            take: the part of the result to send, or null; rows: a width, to return the largest number of such rows
             instead of the result; fresh: call a new object, created like the target; signed: return signatures;
             restore: first load changed weights again; change: the arguments of a `change` request to run first
     get     target: a handle, attribute: "dotted.path"
-    state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
-    shapes  target: a handle; returns the names and shapes of its state_dict; trained: of its parameters only
+    state   target: a handle; stored: the name of a checkpoint, or null if the body contains the tensors
+    shapes  target: a handle; returns the names and shapes of its state_dict; trained: only of its parameters
     seed    seed: for all random number generators
     follow  files, seconds: trace the operations of later calls, for lines of these files (see `tracing.tracer`);
             turned: the number of a result to compare with its axes in every order, or -1
@@ -57,7 +57,7 @@ def versions_of(target: Any) -> int:
 
 @contextlib.contextmanager
 def saying_where(replies: Any, seconds: float | None) -> Iterator[None]:
-    """A block after whose time limit the worker sends its current location instead of a reply."""
+    """A block; if it exceeds the time limit, the worker sends its current location instead of a reply."""
     if seconds is not None:
         faulthandler.dump_traceback_later(seconds, file=replies)
     try:
@@ -205,7 +205,7 @@ class Worker:
         return signed(value) if request.get("signed") else value
 
     def state(self, request: dict[str, Any], body: bytes) -> None:
-        """Load weights, every name and shape exactly, and switch to evaluation mode."""
+        """Load weights whose names and shapes match exactly, and switch to evaluation mode."""
         from safetensors.torch import load
 
         weights = STORED[request["stored"]] if request["stored"] else load(body) if body else {}
@@ -237,7 +237,7 @@ class Worker:
     def is_graded(self, target: str | int, method: str | None) -> bool:
         """Whether a call runs code that the stage grades, so that the stand-ins of other stages are locked during it.
 
-        The kind of an object is known from its creation, since its class names are the student's.
+        The kind of an object is recorded at its creation, since students choose the names of its classes.
         """
         from autograder.worker import ready_made_parts
 

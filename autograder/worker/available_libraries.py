@@ -12,7 +12,7 @@ from typing import Any
 from autograder.forbidden.lists import LIBRARIES
 from course import HOMES
 
-# Of `course`, a confined worker has only what students import from it.
+# A confined worker has only those parts of `course` that students import.
 OF_COURSE = {"course", "course.*", *HOMES.values(), *(f"course.{name}" for name in HOMES)}
 OF_COURSE |= {home.rpartition(".")[0] for home in HOMES.values()}
 NAMED = "the standard library, numpy, torch, einops, tqdm and matplotlib"

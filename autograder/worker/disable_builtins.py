@@ -92,7 +92,7 @@ def _take_kernels(operators: Collection[tuple[str, str]]) -> None:
         warnings.simplefilter("ignore")  # torch warns about overridden kernels
         for name, key in operators:
             library.impl(name, key, functools.partial(refuse, name.partition(".")[0]), False)
-    # If the library were freed, the old kernels would return: it is kept alive, with no reference to it.
+    # If the library were freed, the old kernels would return. So it is kept alive, without a reference to it.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
 
 

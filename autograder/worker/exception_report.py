@@ -10,7 +10,7 @@ from typing import Any
 
 from autograder.worker.stub_detection import is_stub
 
-LATER = {  # version -> pattern of the message and line if an older Python meets its syntax
+LATER = {  # version -> pattern of the message and line when an older Python reads its syntax
     (3, 11): r"\n\s*except\s*\*",
     (3, 12): r"^f-string|\n\s*(type\s+\w+\s*(\[.*\])?\s*=|(async\s+)?def\s+\w+\s*\[|class\s+\w+\s*\[)",
     (3, 14): r"\n\s*except\s+[\w.]+\s*,|^invalid syntax\n.*\bt[\"']",
@@ -64,7 +64,7 @@ def syntax_words(error: SyntaxError) -> str:
 
 def _shapes(error: BaseException, line: str) -> str:
     """Return the shapes of the tensors and the integers named in a line, if torch raised an exception about them."""
-    # A message may be endless; torch states the problem at its beginning.
+    # A message may be very long; torch states the problem at its beginning.
     about = re.search(r"(?i)shape|size|dimension|index|elements|broadcast", str(error)[:1000])
     if not about or line.startswith("raise") or isinstance(error, SyntaxError):
         return ""
@@ -93,7 +93,7 @@ def _shape_text(frame: FrameType, name: str) -> str:
 def _arguments(error: BaseException) -> str:
     """Return the arguments of the student's innermost function that an exception's message mentions, one per line.
 
-    It may be a given function that was called wrongly: "argument 'device' must be torch.device" does not say by whom.
+    It may be a given function with a wrong argument: "argument 'device' must be torch.device" does not name the caller.
     """
     lines = ""
     for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):

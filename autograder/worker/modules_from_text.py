@@ -1,4 +1,4 @@
-"""How a worker imports modules: from text in memory, with stand-ins for parts that are not graded now."""
+"""How a worker imports modules: from text in memory, with stand-ins for parts that are not being graded."""
 
 import ast
 import importlib
@@ -72,11 +72,11 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compiled(module.__file__, text), module.__dict__)
 
     def lend(self, name: str, text: str, lender: "Lender") -> ModuleType:
-        """Return the student's module behind a stand-in; its classes get the stand-in's methods."""
+        """Return the student's module that a stand-in hides; its classes get the stand-in's methods."""
         import torch
 
         module = ModuleType(name)
-        with torch.inference_mode(False), torch.enable_grad():  # as at import, in whatever call the name is requested
+        with torch.inference_mode(False), torch.enable_grad():  # as at import, whatever call requests the name
             self.run_own(module, text)
         put_in(module, SimpleNamespace(**lender.interface), self.replace.get(name, []))
         return module

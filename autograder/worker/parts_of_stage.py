@@ -1,7 +1,7 @@
 """Refuse the parts that the manifest forbids in a stage, and allow those that it allows.
 
-As with the parts that are forbidden in all stages (`ready_made_parts`), stand-ins may use forbidden parts, and torch
-may on their behalf.
+As with the parts that are forbidden in all stages (`ready_made_parts`), stand-ins may use forbidden parts, and so may
+torch on their behalf.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""In a worker: convert results of student code to plain types, so that they run no more student code.
+"""In a worker: convert results of student code to plain types, so that using them runs no student code.
 
 A tensor subclass may compute when it is inspected (`__torch_function__`, `__torch_dispatch__`), and so may a list
 (`__iter__`). Here tensors become torch's own and lists Python's own before anything is called on them.

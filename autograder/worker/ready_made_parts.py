@@ -1,12 +1,12 @@
-"""Refuse torch's ready-made parts while a worker runs, under whatever name the student's code uses them.
+"""Refuse torch's ready-made parts while a worker runs, whatever name the student's code uses for them.
 
-The search of the text (`forbidden`) finds the line; this finds the use. In a worker, wrappers replace the fused
+The text search (`forbidden`) finds the line; this module finds the use. In a worker, wrappers replace the fused
 functions, and the constructors and methods of the ready-made modules. They check their caller: they work for stand-ins,
 and raise `ReadyMade` for all other code. The same holds for stand-ins: a stage's code may not call the stand-in of a
 different stage unless it needs it (`calls` in the manifest).
 
 The student's code runs in the same process and can undo this, like anything else there; but not by accident, nor by
-another name for the same object.
+using another name for the same object.
 """
 
 import contextlib
@@ -99,7 +99,7 @@ def refusing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         frame = caller = sys._getframe(1)
         while frame.f_code.co_filename.startswith(OWN_FILES) and frame.f_back:
             frame = frame.f_back
-        # A stand-in calls this part by its name. If it calls it by another, the student's code has put it there.
+        # A stand-in calls this part by its name. If the name differs, the student's code has put the part there.
         if id(frame.f_code) not in TRUSTED or (frame is caller and called not in frame.f_code.co_names):
             raise ReadyMade(f"{name} {WHY}")
         return function(*args, **kwargs)
@@ -185,7 +185,7 @@ def _locked(function: FunctionType, title: str, graded: Collection[tuple[str, st
             refused = refused or (code is CALL and is_graded(frame.f_locals.get("self"), "forward", graded))
             frame = frame.f_back
         if refused:
-            raise ReadyMade(f"{title} takes the place of another stage, and what is graded is to do without it")
+            raise ReadyMade(f"{title} replaces code of another stage, and graded code must not use it")
         return function(*args, **kwargs)
 
     return like(refuse_or_call, function)

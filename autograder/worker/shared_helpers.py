@@ -19,7 +19,7 @@ from autograder.worker.exception_report import syntax_words
 
 
 class Lender:
-    """A stand-in's module with the student's module behind it.
+    """A stand-in's module, which takes missing names from the student's module.
 
     Args:
         module: the empty module to fill with the interface.

@@ -1,4 +1,4 @@
-"""Tell an unwritten part from a part with an error, where the stub itself does not raise."""
+"""Distinguish an unwritten part from a faulty part if the stub itself does not raise."""
 
 import ast
 import linecache

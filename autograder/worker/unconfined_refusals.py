@@ -42,8 +42,8 @@ def refuse() -> None:
     if not _refusing:
         _refusing = True
         sys.addaudithook(_look)
-        # Neither is reported: threads only by the newest Pythons, and files that torch itself writes not at all.
-        setattr(threading.Thread, "start", _refuse_thread)  # noqa: B010 - mypy knows both as other kinds
+        # Neither is reported: only the newest Pythons report threads, and none reports files that torch itself writes.
+        setattr(threading.Thread, "start", _refuse_thread)  # noqa: B010 - mypy knows both as different types
         setattr(torch._C, "PyTorchFileWriter", _Writer)  # noqa: B010
 
 
@@ -76,7 +76,7 @@ def _look(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _is_of_student(frame: FrameType | None, reads: bool) -> bool:
-    """Whether student code causes this step, and not an import.
+    """Whether student code, and not an import, causes this step.
 
     A library reads files of its own (fonts, for a drawing), which the graded run has as well. But torch and numpy read
     the files that a student names.

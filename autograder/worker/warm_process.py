@@ -1,11 +1,11 @@
-"""A warm process (Linux): has torch imported and holds no secrets; every worker is a fork of it.
+"""A warm process (Linux) that has imported torch and contains no secrets; every worker is a fork of it.
 
 Importing torch takes seconds, a fork milliseconds. The grader sends requests to this process over a Unix socket:
 
 - "F" with two file descriptors (the worker's socket, the file for its output) requests a worker; the reply is its
   process id.
 - "W" and a process id requests that worker's exit code.
-- "I" and a number requests the import of an OPTIONAL module, which would be too slow to import for all.
+- "I" and a number requests the import of an OPTIONAL module, which would be too slow to import for every worker.
 
 The process stays single-threaded, since it forks.
 """
@@ -96,7 +96,7 @@ def call_prctl(option: int, value: int) -> None:
 
 
 class LibraryFinder(importlib.abc.MetaPathFinder):
-    """Finds the modules that a confined worker can read; all others are missing for it, instead of unreadable."""
+    """Finds the modules that a confined worker can read; for it, all others are missing instead of unreadable."""
 
     def __init__(self) -> None:
         self.known = packages() | sys.stdlib_module_names

@@ -37,7 +37,7 @@ def prepare_torch() -> None:
                 STORED[file.parent.name] = load_file(file)
 
     torch.set_num_threads(1)
-    # Compiling takes longer than grading and needs files; the plain function returns the same.
+    # Compiling takes longer than grading and needs files; the uncompiled function returns the same result.
     plain: Any = {"compile": lambda model=None, **_: (lambda later: later) if model is None else model}
     vars(torch).update(plain)
     setattr(torch.nn.Module, "compile", lambda self, *_, **__: None)  # noqa: B010 - mypy knows it as a method

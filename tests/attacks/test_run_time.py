@@ -227,7 +227,7 @@ def test_the_stand_in_of_the_encoder_does_not_answer_the_decoder(workers, name, 
         text += "\nforward.__code__ = forward.__code__.replace(co_filename='elsewhere.py')\n"
     stage = graded(workers, "decoder", {"decoder": text})
     assert stage.points == 0
-    assert "takes the place of another stage" in str(stage)
+    assert "replaces code of another stage" in str(stage)
 
 
 def test_the_stand_in_of_the_decoder_does_not_answer_the_encoder(workers):

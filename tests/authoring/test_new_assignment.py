@@ -139,7 +139,7 @@ BROKEN = {
     "code in a hint": (
         "texts",
         "mistakes of norm",
-        [(MISTAKES, "Your result is that of a norm whose", "x.var() whose")],
+        [(MISTAKES, "Your result is that of a layer norm whose", "x.var() whose")],
         "code",
     ),
     "no sentence": (

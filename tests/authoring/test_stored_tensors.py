@@ -39,10 +39,10 @@ def test_only_what_has_changed_is_written(tmp_path):
 
 def test_who_forgets_it_is_told():
     case = next(iter(stage_tests(ASSIGNMENT.stage("pe")).values()))
-    with pytest.raises(LookupError, match=r"^expected/pe.safetensors has nothing named new/.*: .* build writes"):
+    with pytest.raises(LookupError, match=r"^expected/pe.safetensors has nothing named new/.*: .* build rewrites"):
         case.stored("new")
     prefix = next(iter(stored_prefixes()))
-    with pytest.raises(LookupError, match=f"has nothing named {prefix}/unknown: python -m autograder build writes"):
+    with pytest.raises(LookupError, match=f"has nothing named {prefix}/unknown: python -m autograder build rewrites"):
         case.stored(prefix)["unknown"]
 
 

@@ -12,7 +12,7 @@ from tests.bugs import ablate
 from tests.bugs.corpus import bugs, chosen_bugs, program
 from tests.bugs.judge import visible_outcome
 
-SAMPLE = 36
+SAMPLE = 24
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +40,10 @@ def test_every_bug_fits_and_changes_the_syntax_tree():
 
 def test_each_kind_of_evidence_can_be_switched_off(capsys, monkeypatch):
     """The smallest run of `make ablate`: without any evidence no line is named."""
-    monkeypatch.setattr("sys.argv", ["ablate", "--sample", "1", "all suspects", "suspects: value", "repeated calls"])
+    monkeypatch.setattr("sys.argv", ["ablate", "--sample", "1", "all suspects"])
     ablate.main()
     rows = capsys.readouterr().out.splitlines()
-    assert [row.split(" | ")[0] for row in rows[2:]] == [
-        *("| nothing: all is there", "| all suspects", "| suspects: value", "| repeated calls"),
-    ]
+    assert [row.split(" | ")[0] for row in rows[2:]] == ["| nothing: all is there", "| all suspects"]
     for replaced in ablate.PARTS.values():
         for name in replaced:
             with mock.patch(name):  # it is there

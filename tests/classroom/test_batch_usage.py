@@ -22,7 +22,7 @@ def test_two_runs_do_not_write_to_one_folder(tmp_path, capsys):
 
 BAD_USAGE = {
     "no class": (["nowhere", "--out", "out"], "there is no folder or zip file nowhere"),
-    "empty": (["empty", "--out", "out"], "empty holds no submissions"),
+    "empty": (["empty", "--out", "out"], "empty contains no submissions"),
     "out is a file": (["in", "--out", "file"], "cannot write to the folder file"),
     "out below a file": (["in", "--out", "file/out"], "cannot write to the folder file/out"),
     "out among submissions": (["in", "--out", "in/out"], "is among the submissions"),

@@ -128,7 +128,7 @@ def test_a_module_with_it_lends_nothing_to_the_stage_that_forbids_it(workers):
     changed = {"language_model": SOURCES["language_model"] + helper}
     changed["layers"] = SOURCES["layers"].replace(MEAN, f"        {call}\n{MEAN}")
     report = grade(Submission("", {**SOURCES, **changed}), VARIANTS, workers, [VARIANTS.stage("layers")])
-    assert "holds something that is not allowed" in report.tests[0].message
+    assert "contains something that is not allowed" in report.tests[0].message
 
 
 def with_parts(name: str, stage: str, **changes: Any) -> Assignment:

@@ -30,7 +30,7 @@ WORDS = {
     "Russian": "таблица синусов и косинусов",
     "Greek": "πίνακας ημιτόνων",
 }
-ONE_BYTE = "one byte a character"
+ONE_BYTE = "one byte per character"
 ENCODED = [
     *((words, encoding, "UTF-16") for words in WORDS for encoding in ("utf-16", "utf-16-le", "utf-16-be")),
     *((words, "utf-32", "UTF-32") for words in WORDS),
@@ -167,7 +167,7 @@ SIZES = (
 def test_a_changed_constructor_is_told():
     fault = fault_of({"kind": "RuntimeError", "message": MISSING + UNEXPECTED + SIZES, "where": []}, "")
     assert other_weights(fault.message, given=True) == (
-        "M has a parameter or buffer too many: a.b, c. M lacks d.weight. "
+        "M has an extra parameter or buffer: a.b, c. M lacks d.weight. "
         "e has the shape (120, 60) instead of (60, 60). The constructors are given: do not change them"
     )
     assert other_weights(fault.message, given=False).endswith("instead of (60, 60)")

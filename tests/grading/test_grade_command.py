@@ -94,7 +94,7 @@ BAD_USAGE = {
     "stage": (["attention"], "there is no stage or command 'attention'"),
     "folder": (["--submission", "nowhere"], "there is no folder nowhere"),
     "file": (["--submission", "README.md"], "there is no folder README.md"),
-    "no modules": (["--submission", "docs"], "holds none of the modules"),
+    "no modules": (["--submission", "docs"], "contains none of the modules"),
     "option": (["--fast"], "unrecognized arguments: --fast"),
     "json folder": (["--json", "docs"], "docs is a folder"),
     "json nowhere": (["--json", "nowhere/results.json"], "there is no folder"),

@@ -130,7 +130,7 @@ def test_a_class_that_is_no_module_is_an_error_of_the_student(workers, module):
     for test in report.tests:
         assert test.status == ("error" if test.stage in NEED[module] else "passed"), test
         if test.stage in NEED[module]:
-            assert test.message == f"{class_name}(...) did not make an nn.Module"
+            assert test.message == f"{class_name}(...) did not create an nn.Module"
 
 
 @pytest.mark.parametrize("place", ["import", "call"])

@@ -5,10 +5,11 @@ import re
 import pytest
 from rich.console import Console
 
+from autograder.diagnosis.line_verdict import LineMark
 from autograder.grading.grade_submission import grade
 from autograder.grading.results import Report, TestResult
 from autograder.manifest import assignment
-from autograder.reports.console import Above, print_total
+from autograder.reports.console import Above, print_short, print_total
 from autograder.sandbox.student_faults import fault_of
 from autograder.sandbox.wire import Tuple, flatten, unflatten
 from autograder.submissions.read_submission import Submission, read_submission
@@ -133,13 +134,25 @@ def test_a_return_that_was_forgotten_is_asked_for(workers):
     assert test.details[-2:] == ("expected  3 values", "got       None")
 
 
-def test_what_a_test_above_has_said_is_found_there():
-    def test(title):
-        return TestResult("s", "test", title, "failed", 0, 1)
+def test_what_a_test_above_has_said_is_not_repeated(capsys):
+    def shown(*tests):
+        above = Above()
+        for test in tests:
+            print_short(Console(width=100), test, above)
+        return capsys.readouterr().out
 
-    above = Above()
-    assert above.again("cause", "angles", test("Rotate.")) == ""
-    assert above.again("cause", "silu", test("SwiGLU.")) == ""
-    assert above.again("cause", "silu", test("Feed forward.")) == "Same cause as above."
-    assert above.again("cause", "angles", test("Grouped queries.")) == "Same cause as in: Rotate."
-    assert above.again("line", "angles", test("Norm.")) == ""
+    def test(title, hint="", code=("    a", "    b")):
+        marks = tuple(LineMark("mha.py", number, text, "wrong") for number, text in ((7, "a"), (9, "b")))
+        pointed = ("mha.py:7 or mha.py:9 may be wrong:", *code)
+        return TestResult(
+            "s", "t", title, "failed", 0, 1, "wrong", hints=(hint,) * bool(hint), pointed=pointed, marks=marks
+        )
+
+    known = test("Rotate.", "You turn the angles.")
+    assert shown(known, known).splitlines()[-1].strip() == "Same cause as above."
+    seen = shown(known, test("Norm.", "Another mistake."), known).splitlines()
+    assert [row.strip() for row in seen[2:4]] == ["a", "b"]  # each line of code in a row of its own
+    assert seen[-1].strip() == "Same cause as in: Rotate."
+    # Two tests that fail at one line may have different causes.
+    seen = shown(test("Rotate."), test("Norm.")).splitlines()
+    assert [row.strip() for row in seen[-2:]] == ["wrong", "mha.py:7 or mha.py:9 may be wrong here, too."]

@@ -125,9 +125,9 @@ X = np.random.default_rng(1).standard_normal((3, 2))
     [
         ((1.0, 1.0), ""),
         ((0.0, 1.0), "no gradient reaches x"),
-        ((0.8, 1.0), "the gradient of x is not all that it should be"),
+        ((0.8, 1.0), "the gradient of x is not correct"),
         ((1.0, None), "no gradient reaches weight"),
-        ((float("nan"), 1.0), "the gradient of x is no finite number"),
+        ((float("nan"), 1.0), "the gradient of x is not a finite number"),
     ],
 )
 def test_gradients_are_slopes(factors, words):

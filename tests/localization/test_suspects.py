@@ -109,6 +109,7 @@ def test_a_result_that_is_discarded():
 
 
 VALUE, WEAK = Suspect(line(3), "value", 4), Suspect(line(8), "value", 9, sources=(line(7),))
+STEP = Suspect(line(3), "value", 4, step="the scores")
 GUESS = Suspect(line(5), "value", 9, founded=False)
 
 
@@ -122,7 +123,8 @@ def repair(number, breaks=""):
         ([VALUE], [repair(3)], [3], Confidence.PROVED),
         ([VALUE], [repair(2), repair(3)], [3], Confidence.PROVED),
         ([VALUE], [repair(2)], [2], Confidence.PROBABLE),
-        ([VALUE], [], [3], Confidence.PROBABLE),
+        ([VALUE], [], [3], Confidence.POSSIBLE),
+        ([STEP], [], [3], Confidence.PROBABLE),
         ([VALUE], [repair(3, "another test")], [3], Confidence.PROBABLE),
         ([], [repair(2), repair(4)], [2, 4], Confidence.POSSIBLE),
         ([WEAK], [], [8, 7], Confidence.POSSIBLE),

@@ -38,7 +38,7 @@ REPEATED = {
     "graph": (
         *("transformer", "encoder", "encoder", "    hidden = self.activation_fn(self.fc1(x))"),
         "    x = x.detach()\n        hidden = self.activation_fn(self.fc1(x))",
-        "It takes numbers out of the graph of autograd.",
+        "It takes numbers out of the autograd graph.",
     ),
 }
 

@@ -82,7 +82,7 @@ def test_an_empty_file_is_a_course(tmp_path):
         ("[lms]\nkind = 'canvas'\nurl = 'https://x'\ncourse = 1\ntoken = 'x'", "lms: there is no key token"),
         ("[late]\nslip_days = -1", "late: slip_days must not be negative"),
         ("[assignments]\nfirst = 3", "assignments: first must be a table"),
-        ("[assignments.first]\nweight = -1", "assignments.first: weight must be a number from 0 on"),
+        ("[assignments.first]\nweight = -1", "assignments.first: weight must be 0 or more"),
         ("[assignments.first]\nweight = 'two'", "assignments.first: weight must be a number, not a text"),
         ("[term]\ndrop_lowest = 1\n[assignments.first]\n", "drop_lowest is 1, but [assignments] has 1"),
         ("title = ", "is not TOML"),

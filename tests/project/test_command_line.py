@@ -26,10 +26,10 @@ def test_all_commands_are_listed_in_groups_with_a_line_each():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["bacth", "submitted"], "there is no command 'bacth': do you mean batch?"),
-        (["mhaa"], "there is no stage or command 'mhaa': do you mean mha?"),
+        (["bacth", "submitted"], "there is no command 'bacth': did you mean batch?"),
+        (["mhaa"], "there is no stage or command 'mhaa': did you mean mha?"),
         (["zzzzz"], "there is no stage or command 'zzzzz'; python -m autograder --help lists the commands"),
-        (["grade", "mhaa"], "do you mean mha?"),
+        (["grade", "mhaa"], "did you mean mha?"),
     ],
 )
 def test_a_misspelt_word(capsys, arguments, message):

@@ -67,9 +67,9 @@ def test_help_lists_every_command(capsys):
 @pytest.mark.parametrize(
     ("word", "says"),
     [
-        ("bacth", "do you mean batch?"),
-        ("docter", "do you mean doctor?"),
-        ("encodr", "do you mean encoder?"),
+        ("bacth", "did you mean batch?"),
+        ("docter", "did you mean doctor?"),
+        ("encodr", "did you mean encoder?"),
         ("pooling", "add --assignment attention"),
         ("zzz", "there is no stage or command 'zzz'; python -m autograder --help lists the commands (the stages are"),
     ],

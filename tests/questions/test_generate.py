@@ -32,8 +32,15 @@ def ask(submitted, out, *options: str) -> dict:
     return json.loads((out / "key.json").read_text(encoding="utf-8"))
 
 
-def test_the_same_seed_asks_the_same(submitted, tmp_path):
-    first = ask(submitted, tmp_path / "first", "--count", "3", "--seed", "5")
+@pytest.fixture(scope="module")
+def asked(submitted, tmp_path_factory):
+    """The folder with the questions of a class, and its key."""
+    folder = tmp_path_factory.mktemp("asked")
+    return folder, ask(submitted, folder, "--count", "3", "--seed", "5")
+
+
+def test_the_same_seed_asks_the_same(submitted, asked, tmp_path):
+    first = asked[1]
     again = ask(submitted, tmp_path / "again", "--count", "3", "--seed", "5")
     assert first == again
     assert set(first["students"]) == {"solution", "loops"}
@@ -47,26 +54,26 @@ def test_the_same_seed_asks_the_same(submitted, tmp_path):
             assert 0 <= question["right"] < len(options)
 
 
-def test_learning_platforms_get_the_same_questions(submitted, tmp_path):
-    key = ask(submitted, tmp_path, "--count", "2", "--seed", "5")
-    asked = [one for paper in key["students"].values() for one in paper["questions"]]
-    found = ET.parse(tmp_path / "moodle.xml").getroot().findall("question[@type='multichoice']")
+def test_learning_platforms_get_the_same_questions(asked):
+    folder, key = asked
+    questions = [one for paper in key["students"].values() for one in paper["questions"]]
+    found = ET.parse(folder / "moodle.xml").getroot().findall("question[@type='multichoice']")
     right = [[answer.get("fraction") for answer in one.findall("answer")].index("100") for one in found]
-    assert right == [one["right"] for one in asked]
-    assert all(len(one.findall("answer")) == len(other["options"]) for one, other in zip(found, asked, strict=True))
+    assert right == [one["right"] for one in questions]
+    assert all(len(one.findall("answer")) == len(other["options"]) for one, other in zip(found, questions, strict=True))
     html = found[0].findtext("questiontext/text") or ""
     assert html.count("<pre") == html.count("</pre>") == 1
-    with zipfile.ZipFile(tmp_path / "canvas.zip") as archive:
+    with zipfile.ZipFile(folder / "canvas.zip") as archive:
         names = re.findall(r'href="(quiz\d+\.xml)"/>', archive.read("imsmanifest.xml").decode())
         items = [item for name in names for item in ET.fromstring(archive.read(name)).iter(f"{QTI}item")]
-    assert [item.findtext(f".//{QTI}varequal") for item in items] == [one["letter"] for one in asked]
-    assert [len([*item.iter(f"{QTI}response_label")]) for item in items] == [len(one["options"]) for one in asked]
+    assert [item.findtext(f".//{QTI}varequal") for item in items] == [one["letter"] for one in questions]
+    assert [len([*item.iter(f"{QTI}response_label")]) for item in items] == [len(one["options"]) for one in questions]
 
 
-def test_students_get_no_answer_and_no_line_of_the_reference(submitted, tmp_path):
-    key = ask(submitted, tmp_path / "out", "--count", "3", "--seed", "6")
-    sheets = (tmp_path / "out" / "sheets.html").read_text(encoding="utf-8")
-    timed = "".join(page.read_text(encoding="utf-8") for page in (tmp_path / "out" / "timed").glob("*.html"))
+def test_students_get_no_answer_and_no_line_of_the_reference(submitted, asked):
+    folder, key = asked
+    sheets = (folder / "sheets.html").read_text(encoding="utf-8")
+    timed = "".join(page.read_text(encoding="utf-8") for page in (folder / "timed").glob("*.html"))
     for paper in key["students"].values():
         for question in paper["questions"]:
             assert question["because"] not in sheets
@@ -91,8 +98,8 @@ def test_wrong_usage(submitted, capsys, options, said):
     assert said in capsys.readouterr().err
 
 
-def test_marks_become_points(submitted, tmp_path):
-    key = ask(submitted, tmp_path / "out", "--count", "2", "--seed", "7")
+def test_marks_become_points(submitted, asked, tmp_path):
+    folder, key = asked
     graded = tmp_path / "graded"
     command = ["batch", str(submitted), "--assignment", "transformer", "--out", str(graded), "--visible-only"]
     assert main([*command, "--unconfined", "--jobs", "1"]) == 0
@@ -101,7 +108,7 @@ def test_marks_become_points(submitted, tmp_path):
         for number, question in enumerate(paper["questions"], start=1):
             rows.append(f"{student},{number},{question['letter'] if student == 'solution' else ''}")
     (tmp_path / "answers.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    mark = ["questions", "mark", str(tmp_path / "answers.csv"), "--key", str(tmp_path / "out" / "key.json")]
+    mark = ["questions", "mark", str(tmp_path / "answers.csv"), "--key", str(folder / "key.json")]
     assert main([*mark, "--graded", str(graded), "--points", "4"]) == 0
     points = (graded / "questions.csv").read_text(encoding="utf-8-sig")
     assert "solution" in points
@@ -123,7 +130,8 @@ def test_odd_code_costs_nobody_else_the_questions(tmp_path, capsys):
     assert len(key["students"]["good"]["questions"]) == 1
     shown = capsys.readouterr().out
     assert re.search("signs: the code (cannot be parsed|is nested too deeply)", shown)
-    assert key["students"]["deep"]["questions"] or "deep: the code is nested too deeply" in shown
+    # Whether a parser can take it depends on the stack that is left.
+    assert "deep: the code is nested too deeply" in shown or key["students"]["deep"]["questions"]
     assert "left out 1 file (mha.py) that belong to no student" in shown
 
 

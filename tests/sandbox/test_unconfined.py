@@ -40,7 +40,7 @@ def test_a_kernel_without_landlock_is_refused(monkeypatch, capsys):
 
 def test_other_systems_are_refused(monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert confine.unsupported() == "workers can be confined on Linux only"
+    assert confine.unsupported() == "workers can be confined only on Linux"
 
 
 def test_plain_workers_are_refused():

@@ -285,7 +285,7 @@ def test_files_without_a_student_are_no_submissions_and_are_named(tmp_path, path
     (tmp_path / "class.zip").write_bytes(zipped(dict(loose)))
     write(tmp_path / "wrapped", {"notes.txt": "", **loose})
     write(tmp_path / "in a folder", {"ben_mha.py": "", "anna_pe.py": "", "pe.py": ""})
-    with pytest.raises(UserError, match=r"holds no submissions.*files \(.*(anna|ben)_.*belong to nobody"):
+    with pytest.raises(UserError, match=r"contains no submissions.*files \(.*(anna|ben)_.*belong to nobody"):
         take_in(tmp_path / path, [ASSIGNMENT])
 
 

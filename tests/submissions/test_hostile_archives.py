@@ -59,7 +59,7 @@ ODD = {
     "device": ([("pe.py", b"", stat.S_IFCHR | 0o644)], 0, "pe.py is not an ordinary file"),
     "encrypted": ([("pe.py", b"x", 0)], 0x1, "pe.py is encrypted"),
     "strongly encrypted": ([("pe.py", b"x", 0)], 0x40, "pe.py is encrypted"),
-    "twice": ([("pe.py", b"a", 0), ("./pe.py", b"b", 0)], 0, "pe.py stands in the archive more than once"),
+    "twice": ([("pe.py", b"a", 0), ("./pe.py", b"b", 0)], 0, "pe.py is in the archive more than once"),
     "null": ([("pe.py@.txt", b"a", 0)], 0, "pe.py is missing from the submission"),
     "too large": (
         [("pe.py", bytes(50_000) + random.Random(1).randbytes(60_000), 0)],
@@ -112,7 +112,7 @@ def test_too_many_members(tmp_path):
     (tmp_path / "x.zip").rename(tmp_path / "class" / "anna.zip")
     inner = read_all(tmp_path / "class")["anna"]
     assert inner.sources == {}
-    assert inner.unreadable["pe"] == "anna.zip holds 10,005 files, more than 4,000"
+    assert inner.unreadable["pe"] == "anna.zip contains 10,005 files, more than 4,000"
     assert submission.sources.keys() <= set(FULL)
     folder = write(tmp_path / "ben", dict(MODULES))
     for name in list(many)[:5_000]:

@@ -43,7 +43,7 @@ def test_loose_files_of_canvas_belong_to_their_students(tmp_path, form):
     assert bob.files == (
         "mha-1.py was handed in again: the later file counts",
         "mha.py was handed in again: the later file counts",
-        "mha.py is what mha-10.py holds",
+        "mha.py was read from mha-10.py",
     )
     assert set(found["kingdan_1004"].unreadable) == set(FULL)
     assert found["poeeve_1005"].files == ("not read: work.rar",)
@@ -72,7 +72,7 @@ def test_the_numbers_of_second_uploads_are_no_part_of_a_name(tmp_path, name):
     files = {("anna/" + (name if module == "mha.py" else module)): text for module, text in MODULES.items()}
     one = read_one(write(tmp_path, {**files, "anna/mha-0.py": "# older\n"}))
     assert {f"{module}.py": text for module, text in one.sources.items()} == MODULES
-    assert one.files == (f"mha.py is what {name} holds", "not read: mha-0.py")
+    assert one.files == (f"mha.py was read from {name}", "not read: mha-0.py")
 
 
 def test_a_file_with_the_right_name_counts_and_the_others_are_named(tmp_path):
@@ -113,7 +113,7 @@ def test_the_feedback_says_which_files_count(tmp_path):
         page = feedback_html(grade(one, ASSIGNMENT, workers, [ASSIGNMENT.stage("pe")]))
     finally:
         workers.close()
-    assert "About your files: mha.py is what mha (1).py holds; not read: pe.txt." in page
+    assert "About your files: mha.py was read from mha (1).py; not read: pe.txt." in page
 
 
 def test_loose_files_tell_their_assignment(tmp_path):

@@ -5,7 +5,7 @@ These tests take longest. A test with 0 here has a cheaper one that fails for th
 
 # "file::test" -> one case of so many runs in the test command; 0: none
 EVERY = {
-    "attacks/test_attacks.py::test_an_attack_gets_its_verdict_and_leaves_nothing_behind": 6,
+    "attacks/test_attacks.py::test_an_attack_gets_its_verdict_and_leaves_nothing_behind": 9,
     "attacks/test_class.py::test_a_folder_of_a_student_is_no_package": 4,
     "attacks/test_costs.py::test_a_cache_without_numbers_makes_nothing_right": 0,
     "attacks/test_costs.py::test_gradients_that_are_no_tensors_are_no_fault": 2,
@@ -20,9 +20,9 @@ EVERY = {
     "assignments/transformer/test_formulations.py::test_formulation": 4,
     "grading/test_hidden_tests.py::test_visible_tests_warn_of_what_only_hidden_tests_judge": 3,
     "localization/test_verdicts.py::test_the_line_of_a_failed_test": 2,
-    "authoring/test_audit_code.py::test_it_holds": 6,
-    "authoring/test_audit_correct.py::test_it_holds": 8,
-    "authoring/test_audit_mistakes.py::test_it_holds": 6,
+    "authoring/test_audit_code.py::test_it_holds": 9,
+    "authoring/test_audit_correct.py::test_it_holds": 12,
+    "authoring/test_audit_mistakes.py::test_it_holds": 9,
     "authoring/test_new_assignment.py::test_everything_holds_of_a_new_assignment": 0,
     "classroom/test_batch.py::test_a_job_that_dies_takes_no_other_submission_with_it": 0,
     "classroom/test_batch.py::test_a_submission_has_a_limited_time": 0,
@@ -65,4 +65,16 @@ EVERY = {
     "sandbox/test_timeout_location.py::test_a_stage_pays_the_whole_time_once": 0,
     "sandbox/test_timeout_location.py::test_further_calls_get_less_time": 2,
     "sandbox/test_timeout_location.py::test_the_line_is_named_whatever_is_swallowed": 2,
+    "authoring/test_new_assignment.py::test_what_is_wrong_is_found": 2,
+    "classroom/test_batch.py::test_a_fault_of_the_grader_is_listed_and_graded_again": 0,
+    "platforms/test_packed.py::test_vpl": 0,
+    "platforms/test_packed.py::test_autolab": 0,
+    "assignments/attention/test_notebooks.py::test_as_released_nothing_fails_and_nothing_is_earned": 0,
+    "submissions/test_which_assignment.py::test_batch_gives_each_a_row_and_says_whose_files_are_odd": 0,
+    "grading/test_grade_submission.py::test_a_syntax_error_is_told_once_with_its_line": 3,
+    "sandbox/test_confine_names.py::test_what_neither_does": 3,
+    "questions/test_answers.py::test_the_same_seed_gives_the_same_questions": 0,
+    "grading/test_warnings.py::test_a_mask_upside_down_is_named_whatever_it_fills_with": 3,
+    "reports/test_watch.py::test_what_a_save_ends_is_graded_with_the_rest": 0,
+    "course/test_decoding.py::test_sentences_that_end": 2,
 }

@@ -197,7 +197,7 @@ def test_a_forbidden_part_reaches_no_other_stage(workers):
     report = graded(workers, sources, ["pe", "encoder"])
     assert points(report) == {"pe": 0, "encoder": 0}
     assert report.tests[1].message == (
-        "ImportError: pe.py holds something that is not allowed, so its 'add_norm' is missing here"
+        "ImportError: pe.py contains something that is not allowed, so its 'add_norm' is missing here"
     )
 
 

@@ -13,15 +13,15 @@ from autograder.manifest import Assignment, assignment, every_assignment
 
 BEGINNING = f"""# Tolerance
 
-How far the limits of the grader are from what correct code does, and from what known mistakes do. The limit is
-{LIMITS["float64"]:g} in float64 and {LIMITS["float32"]:g} in float32, unless a test gives a larger one;
+This page shows how far the grader's limits are from the deviations of correct code and of known mistakes. The limit is
+{LIMITS["float64"]:g} in float64 and {LIMITS["float32"]:g} in float32, unless a test sets a larger one;
 for gradients it grows with the size of the numbers. `make tolerance` writes this page; `python -m autograder audit`
-fails for code or mistakes that are within a factor of 10.
+fails if correct code or a mistake is within a factor of 10 of a limit.
 
 All correct formulations of the assignments, with one thread and with two, and all known mistakes went through the
-visible tests and the hidden ones of one seed. A mistake counts with the check that sees it best; mistakes that show
-differently (a wrong shape, an exception, other tokens) are not in the last columns. Precision float32 is used only for
-code that cannot run in float64.
+visible tests and the hidden tests of one seed. Each mistake counts with its largest deviation; mistakes that show
+differently (a wrong shape, an exception, other tokens) are not in the last columns. Only code that cannot run in
+float64 uses float32.
 """
 HEADING = """
 | stage | precision | limit / deviation of correct code | deviation of mistakes / limit | smallest mistake |

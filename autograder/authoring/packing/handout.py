@@ -295,7 +295,7 @@ def others(more: Sequence[Assignment]) -> str:
         f"| [{each.title}]({RELEASE}/{each.name}/{NAME}) | `python grade.py --assignment {each.name}` |\n"
         for each in more
     )
-    return f"\n## The other assignments\n\n| start here | your points |\n|---|---|\n{rows}"
+    return f"\n## The other assignments\n\n| start here | check your progress |\n|---|---|\n{rows}"
 
 
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:

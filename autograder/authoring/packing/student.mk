@@ -6,8 +6,8 @@ ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
 else
 BIN := $(VENV)/bin
-# PyPI's torch for Linux brings gigabytes for graphics cards. This index has the CPU build, which pip prefers;
-# `make TORCH_INDEX= grade` omits the index.
+# PyPI's torch for Linux includes gigabytes for graphics cards. This index has the CPU build, which pip prefers;
+# `make TORCH_INDEX= grade` leaves it out.
 ifeq ($(shell uname -s),Linux)
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 endif
@@ -19,7 +19,7 @@ ARGS ?=
 .PHONY: help grade lab doctor clean
 
 help:
-	@echo "make grade   your points in all stages; for one stage: make grade ARGS={stage}"
+	@echo "make grade   check your progress, all stages; one stage: make grade ARGS={stage}"
 	@echo "make lab     the notebooks in JupyterLab"
 	@echo "make doctor  check that everything is installed, and say what to do if not"
 	@echo "make clean   remove the virtual environment; your files stay"

@@ -30,8 +30,8 @@ class Place(NamedTuple):
         return f"{self.head}{self.source[self.begin : start]}{text}{self.source[end : self.end]}"
 
 
-# "name" replaces a name by another, "move" moves a statement, "renewal" moves one into a loop, where it makes something
-# anew in each iteration, "call" adds a call before a statement, "term" adds a name to a sum or a product.
+# "name" replaces a name by another, "move" moves a statement, "renewal" moves one into a loop, so that each iteration
+# creates something anew, "call" adds a call before a statement, "term" adds a name to a sum or a product.
 Kind = Literal["expression", "name", "move", "renewal", "call", "term"]
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from autograder.submissions.syntax_tree import Offsets
 
-LONGEST = 8  # at most so many lines are swapped
+LONGEST = 8  # at most this many lines are swapped
 BLOCKS = (ast.If, ast.For, ast.While, ast.With)
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
 
@@ -20,7 +20,7 @@ class Move(NamedTuple):
     end: int
     text: str
     steers: bool = False  # whether it changes the exit of a loop, or the order of the loop's statements
-    other: int = 0  # the line of the other statement, if two are swapped; the line of the loop
+    other: int = 0  # the line of the other statement, if two are swapped; else the line of the loop
     renews: bool = False  # whether something created once before a loop is created anew in each iteration
 
 

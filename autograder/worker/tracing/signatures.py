@@ -21,13 +21,13 @@ def signature(tensor: torch.Tensor) -> tuple[float, ...]:
 
     The elements are first squeezed into (-1, 1), like x / (1 + |x|), so that -inf, -1e9 and the lowest number of a type
     all count as -1. Near zero the map is like the root of |x|, so that small numbers, such as variances, differ. Axes
-    of size 1 are ignored. NaN counts as 0.5. A tensor on "meta" has no elements: eight times NaN.
+    of size 1 are ignored. NaN counts as 0.5. A tensor on "meta" has no elements: eight NaNs.
     """
     return looked_at(tensor)[0]
 
 
 def looked_at(tensor: torch.Tensor) -> tuple[tuple[float, ...], bool]:
-    """Return the signature of a tensor, and whether it holds NaN."""
+    """Return the signature of a tensor, and whether it contains NaN."""
     if tensor.is_meta:  # torch would load its compiler to answer, which takes seconds
         return (float("nan"),) * COLUMNS, False
     shape = 0
@@ -44,7 +44,7 @@ def looked_at(tensor: torch.Tensor) -> tuple[tuple[float, ...], bool]:
         elements = elements[:: len(elements) // WHOLE + 1]
     means = _means(elements)
     nan = False
-    if np.isnan(means[0]):  # it holds NaN, or numbers that are too large
+    if np.isnan(means[0]):  # it contains NaN, or numbers that are too large
         nan = bool(np.isnan(elements).any())
         means = _means(np.clip(np.nan_to_num(elements.astype(np.float64), nan=0.5), -LARGE, LARGE))
     return (*means[:4], tensor.numel() % PRIME / PRIME, *means[4:], shape / PRIME), nan
@@ -74,8 +74,8 @@ def _means(elements: np.ndarray) -> list[float]:
 
 
 def signed(value: Any) -> list[list[Any]]:
-    """Return the signature and shape of each tensor in a result, or of the number, text or list that it is, and whether
-    the values are floating-point."""
+    """Return the signature and shape of each tensor in a result (or of the result, if it is a number, text or list),
+    and whether the values are floating-point."""
     from autograder.worker.tracing.traced_values import Series, plain
 
     entries = [

@@ -1,4 +1,4 @@
-"""Tell whether a tensor was changed, and which tensors share memory."""
+"""Find out whether a tensor was changed, and which tensors share memory."""
 
 import torch
 

@@ -29,7 +29,7 @@ class Record:
         self.files = files  # names of the files whose lines are recorded
         self.labels: dict[str, int] = {}
         self.places: dict[tuple[str, int], int] = {}
-        # Kind, label, place, caller's place, enclosing call, whether it holds NaN.
+        # Kind, label, place, caller's place, enclosing call, whether it contains NaN.
         self.nodes: list[tuple[int, int, int, int, int, int]] = []
         self.edges: list[tuple[int, int]] = []  # from, to
         self.signatures: list[Means] = []

@@ -31,7 +31,7 @@ LARGEST = 1 << 22  # elements of an array that is examined
 
 
 class Series:
-    """Repeated values of a statement; numbers are identified by all values so far."""
+    """The successive values of a statement; numbers are identified by all values so far."""
 
     def __init__(self) -> None:
         self.node, self.runs = -1, 0  # the last node, and the number of nodes

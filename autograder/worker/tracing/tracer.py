@@ -1,7 +1,7 @@
 """Trace a computation inside the worker: every tensor operation, its line, and a short signature of its result.
 
-It runs only after a test has failed, when the grader requests the same call again. The trace says which numbers were
-computed from which, by signatures, without the numbers themselves. The student's code could forge it, so the grader
+It runs only after a test has failed, when the grader requests the same call again. The trace shows which numbers were
+computed from which. It has signatures, not the numbers themselves. The student's code could forge it, so the grader
 uses it only as a hint about a line (see `localization.trace`).
 
 The recorded data are described in `trace_recorder`. An in-place operation adds a node for every tensor that shares the

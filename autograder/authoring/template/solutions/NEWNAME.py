@@ -5,11 +5,11 @@ from torch import nn
 
 
 class LayerNorm(nn.Module):
-    """Gives each vector of features mean 0 and variance 1, then scales and shifts each feature.
+    """Normalises each vector of features to mean 0 and variance 1, then scales and shifts each feature.
 
         y = weight * (x - mean) / sqrt(variance + eps) + bias
 
-    Mean and variance are those of the vector; the variance divides by the number of features.
+    Mean and variance are computed over the vector; for the variance, divide by the number of features.
     """
 
     def __init__(self, size: int, eps: float = 1e-5) -> None:

@@ -1,4 +1,4 @@
-"""Stage 1, hidden: other sizes, vectors that hardly vary, the gradients."""
+"""Stage 1, hidden: different sizes, vectors that hardly vary, gradients."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from autograder.grading.hidden_case import HiddenTestCase, Twins
 
 class TestLayerNorm(HiddenTestCase):
     def test_layer_norm(self):
-        """Other sizes and other numbers of axes, vectors that hardly vary, the gradients."""
+        """Different sizes and numbers of axes, vectors that hardly vary, gradients."""
         size = self.pick(3, 5, 8)
         norm = self.twins(lambda modules: modules.NEWNAME.LayerNorm(size))
         B, T = self.sizes(2)
@@ -19,5 +19,5 @@ class TestLayerNorm(HiddenTestCase):
         self.same_gradients(norm, {"x": x}, self.random(*x.shape), "B T size")
 
     def normalised(self, norm: Twins, x: np.ndarray, axes: str) -> None:
-        """Fail unless x is normalised as by the reference."""
+        """Fail unless x is normalised as it is by the reference."""
         self.same(lambda model: model(x), norm, "y", axes)

@@ -12,17 +12,17 @@ MISTAKES: tuple[Mistake, ...] = (
         module="NEWNAME",
         old=VARIANCE,
         new=VARIANCE.replace("correction=0", "correction=1"),
-        looks_like="Your result is that of a norm whose variance is divided by one less than the number of features.",
-        read_again="That estimate is for a sample of a larger population, but here all features are known. The "
-        "docstring says what its variance is divided by.",
+        looks_like="Your result is that of a layer norm whose variance is divided by the number of features minus one.",
+        read_again="That estimate is for samples of something larger. Here, the vector of features is all there is. "
+        "The docstring says what its variance is divided by.",
     ),
     Mistake(
         id="NEWSTAGE.eps-outside-root",
         module="NEWNAME",
         old=ROOT,
         new="(torch.sqrt(variance) + self.eps)",
-        looks_like="Your result is that of a norm in which the small number is added to the standard deviation.",
-        read_again="The docstring adds it to the variance. For most vectors that is nearly the same, but not for "
+        looks_like="Your result is that of a layer norm that adds the small number to the standard deviation.",
+        read_again="The docstring adds it to the variance. For typical vectors that is nearly the same, but not for "
         "vectors that hardly vary.",
     ),
 )
