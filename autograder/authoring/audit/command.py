@@ -71,7 +71,7 @@ def show(title: str, findings: list[Finding]) -> None:
     for heading, justify in {
         "check": "left",
         "what must hold": "left",
-        "looked at": "right",
+        "checked": "right",
         "seconds": "right",
     }.items():
         table.add_column(heading, justify="right" if justify == "right" else "left")
