@@ -24,10 +24,8 @@ from course.errors import run_command
 from course.location import ENGINE, checkpoints, course_folder, inside
 from course.startup import INSTALL
 
-FRESH = (
-    f"make a new environment with python -m venv and install the course with {INSTALL}, nothing from conda beside it"
-)
-# A duplicate OpenMP library breaks this: numpy's matrices together with torch's.
+FRESH = f"make a new environment with python -m venv, without conda packages, and install the course with {INSTALL}"
+# With a duplicate OpenMP library, this computation with numpy and torch together fails.
 TRIAL = (
     "import numpy, torch; a = numpy.ones((64, 64)); b = torch.softmax(torch.tensor(a @ a), -1); "
     "assert abs(float(b.sum()) - 64) < 1e-6; print(torch.__version__)"
@@ -76,11 +74,11 @@ def packages(pyproject: Path = ENGINE / "pyproject.toml") -> Iterator[Finding]:
     if wrong:
         yield Finding("packages", f"{'; '.join(wrong)}. In {ENGINE}: {INSTALL}", fine=False)
     else:
-        yield Finding("packages", "all there, in versions that fit")
+        yield Finding("packages", "all installed, in suitable versions")
 
 
 def torch_works(program: str = TRIAL) -> Finding:
-    """Compute with numpy and torch in one process: it fails if OpenMP is loaded twice."""
+    """Compute with numpy and torch in one process, which fails if OpenMP is loaded twice."""
     environment = {name: value for name, value in os.environ.items() if name != "KMP_DUPLICATE_LIB_OK"}
     command = [sys.executable, "-c", program]
     try:
@@ -92,16 +90,16 @@ def torch_works(program: str = TRIAL) -> Finding:
     if process.returncode == 0:
         return Finding("torch", f"{process.stdout.strip()} computes")
     if "OMP: Error #15" in process.stderr:
-        words = f"the OpenMP library is there twice, from conda and from pip: {FRESH}. Do not set KMP_DUPLICATE_LIB_OK"
+        words = f"the OpenMP library is installed twice, by conda and pip: {FRESH}. Do not set KMP_DUPLICATE_LIB_OK"
         return Finding("torch", words, fine=False)
     last = (process.stderr.strip().splitlines() or [f"exit status {process.returncode}"])[-1]
     return Finding("torch", f"cannot compute ({last}): {FRESH}", fine=False)
 
 
 def openmp(prefix: Path = Path(sys.prefix)) -> Iterator[Finding]:
-    """Check for a mix of conda's numpy and pip's torch, which bring an OpenMP library each."""
+    """Check for a mix of conda's numpy and pip's torch, each of which brings an OpenMP library."""
     if "KMP_DUPLICATE_LIB_OK" in os.environ:
-        words = "KMP_DUPLICATE_LIB_OK is set: it hides a mix-up and can make results wrong. Unset it"
+        words = "KMP_DUPLICATE_LIB_OK is set: it hides a conflict and can make results wrong. Unset it"
         yield Finding("OpenMP", words, fine=False, needed=False)
     theirs = [file.name for file in (prefix / "conda-meta").glob("*.json")]
     if any(name.startswith(("mkl-", "intel-openmp-")) for name in theirs):
@@ -112,7 +110,7 @@ def openmp(prefix: Path = Path(sys.prefix)) -> Iterator[Finding]:
 
 
 def trained_models(folder: Path | None = None) -> Iterator[Finding]:
-    """Check all trained models shipped with the course; a course whose assignments load none need not have any."""
+    """Check all trained models shipped with the course; none are needed if no assignment loads one."""
     folders = sorted(path for path in (folder or checkpoints()).glob("*") if path.is_dir())
     wanted = folder or any(assignment.checkpoints for assignment in assignments().values())
     yield from map(checkpoint, folders) if folders else [checkpoint()] if wanted else ()
@@ -123,7 +121,7 @@ def checkpoint(folder: Path | None = None) -> Finding:
     try:
         from course.checkpoint import DEFAULT, checksums
     except ImportError:
-        return Finding("trained model", "cannot be looked at without torch", fine=False)
+        return Finding("trained model", "cannot be checked without torch", fine=False)
     folder = folder or DEFAULT
     try:
         lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()
@@ -134,7 +132,7 @@ def checkpoint(folder: Path | None = None) -> Finding:
     if wrong:
         words = f"{', '.join(wrong)} in {folder} missing or damaged: {again(folder)}"
         return Finding("trained model", words, fine=False)
-    return Finding("trained model", f"{folder.name}, {len(lines)} files, checksums right")
+    return Finding("trained model", f"{folder.name}, {len(lines)} files, checksums correct")
 
 
 def own_files(folder: Path | None = None) -> Iterator[Finding]:
@@ -160,7 +158,7 @@ def again(path: Path) -> str:
 
 
 def jupyter() -> Iterator[Finding]:
-    """Check JupyterLab, its extension for widgets, and the kernel of the notebooks."""
+    """Check JupyterLab, its widget extension, and the kernel for the notebooks."""
     try:
         from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
         from jupyter_core.paths import jupyter_path
@@ -172,14 +170,14 @@ def jupyter() -> Iterator[Finding]:
     yield Finding("JupyterLab", f"{version}: start it in {course_folder()} with python -m jupyterlab")
     extension = jupyter_path("labextensions", "@jupyter-widgets", "jupyterlab-manager", "package.json")
     if any(Path(file).is_file() for file in extension):
-        yield Finding("widgets", "their extension of JupyterLab is installed")
+        yield Finding("widgets", "their JupyterLab extension is installed")
     else:
-        words = "JupyterLab lacks their extension, so you will see figures only: pip install jupyterlab_widgets"
+        words = "their JupyterLab extension is missing, so you will see only figures: pip install jupyterlab_widgets"
         yield Finding("widgets", words, fine=False, needed=False)
     try:
         program = KernelSpecManager().get_kernel_spec("python3").argv[0]
     except NoSuchKernel:
-        words = "there is no kernel python3: python -m ipykernel install --sys-prefix"
+        words = "there is no python3 kernel: python -m ipykernel install --sys-prefix"
         yield Finding("kernel", words, fine=False)
         return
     if Path(program).is_absolute() and Path(program).parent != Path(sys.executable).parent:
@@ -196,9 +194,7 @@ def writable(folder: Path) -> Finding:
             with tempfile.TemporaryFile(dir=place):
                 pass
         except OSError as error:
-            words = (
-                f"nothing can be written into {place.resolve()} ({error.strerror}): copy the course where you may write"
-            )
+            words = f"cannot write into {place.resolve()} ({error.strerror}): copy the course to a writable folder"
             return Finding("write access", words, fine=False)
     return Finding("write access", f"to {inside(folder.resolve())}")
 

@@ -32,8 +32,8 @@ def line(text: str) -> str:
 def run_command(main: Callable[[], int], developer: bool = sys.flags.dev_mode) -> int:
     """Run a command. A `UserError` is printed as one line on stderr, without a traceback, and the exit status is 2.
 
-    Any other exception is also printed as one line, and the exit status is 3: it says nothing about the graded code or
-    the trained model.
+    Any other exception is also printed as one line, and the exit status is 3. This does not mean that the graded
+    code or the trained model is wrong.
 
     Args:
         developer: whether to print the traceback as well, as with `python -X dev`.
@@ -45,7 +45,7 @@ def run_command(main: Callable[[], int], developer: bool = sys.flags.dev_mode) -
         # A path may contain control characters.
         print(line(f"error: {error}"), file=sys.stderr)
         return 2
-    except BrokenPipeError:  # `| head` has read enough; no error about the unread rest either
+    except BrokenPipeError:  # `| head` has read enough; report no error about the unread rest either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except KeyboardInterrupt:

@@ -1,7 +1,7 @@
 """Measure a checkpoint: `python -m course.evaluate --corpus-dir DIR` prints BLEU and chrF on the test sets.
 
-It measures greedy translations and those of a beam search. The scores are sacreBLEU's (BLEU cased, 13a tokenisation),
-so they are comparable with published scores of the same signature. The last line counts on how many word pairs of our
+It evaluates greedy translations and beam search. The scores are sacreBLEU's (BLEU cased, 13a tokenisation),
+so they are comparable with published scores with the same signature. The last line says for how many word pairs in our
 own sentences the best cross-attention head agrees with a person.
 """
 
@@ -55,12 +55,12 @@ class Score:
 
 
 def evaluate(checkpoint: "Checkpoint", corpus: str, pairs: list[tuple[str, str]], beam: int = 1) -> Score:
-    """Translate the German sides and compare them with the English ones.
+    """Translate the German sentences and compare the translations with the English sentences.
 
-    Greedy translations run the modules' own code, beam searches run `course.translation.kv_cache`.
+    Greedy decoding runs the modules' own code, beam search runs `course.translation.kv_cache`.
 
     Raises:
-        UserError: if there are no pairs, or a German side has more tokens than the model supports.
+        UserError: if there are no pairs, or a German sentence has more tokens than the model supports.
     """
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF

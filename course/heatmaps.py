@@ -92,7 +92,7 @@ def show_heatmaps(
             axis.set_major_locator(MaxNLocator(integer=True))
         if xticks is not None:
             axes.set_xticks(range(keys), xticks, rotation=90, fontsize=8)
-            axes.tick_params(labelbottom=True)  # below each row: nobody looks past other rows for a word
+            axes.tick_params(labelbottom=True)  # below each row, so that the words are near their columns
         if yticks is not None:
             axes.set_yticks(range(queries), yticks, fontsize=8)
     figure.colorbar(image, ax=grid, shrink=min(1.0, 3.0 / size[1]), label=label)
@@ -173,10 +173,10 @@ def show_attention(
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
     weights, mask = getattr(maps, kind), getattr(maps, f"{kind}_mask")
     if weights is None:
-        raise ValueError(f"there is no {KINDS[kind]} in these maps: give attention_maps the target too")
+        raise ValueError(f"there is no {KINDS[kind]} in these maps: pass the target to attention_maps too")
     for name, number, count in (("layer", layer, weights.size(0)), ("head", head, weights.size(1))):
         if number is not None and not 0 <= number < count:
-            raise ValueError(f"there is no {name} {number}: there are {count}, from 0")
+            raise ValueError(f"there is no {name} {number}: there are {count}, counted from 0")
     layers = range(weights.size(0)) if layer is None else [layer]
     heads = range(weights.size(1)) if head is None else [head]
     weights = weights[list(layers)][:, list(heads)]

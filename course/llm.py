@@ -1,6 +1,6 @@
-"""What the notebooks of the assignment `llm` use beside the student's modules: tales as tokens, and their measure.
+"""Helpers for the notebooks of the assignment `llm`: tales as tokens, and bits per character on them.
 
-`python -m course.llm` learns the merges in `course/data/grimm.merges.json` again, by the solution's `bpe.train`.
+`python -m course.llm` relearns the merges in `course/data/grimm.merges.json` with the solution's `bpe.train`.
 """
 
 import json
@@ -42,7 +42,7 @@ def read_merges(folder: Path = DATA) -> list[tuple[int, int]]:
 
 
 def text_of(tale: Tale) -> str:
-    """Return a tale as one text: its title and its paragraphs, a line each."""
+    """Return a tale as one text: its title and its paragraphs, one per line."""
     return "\n".join(tale.lines) + "\n"
 
 
@@ -56,10 +56,10 @@ def encode_tales(tales: list[Tale], tokenizer: Any) -> "list[torch.Tensor]":
 def bits_per_character(model: Any, tales: list[Tale], tokens: "list[torch.Tensor]", T: int) -> float:
     """Return the bits per character of a language model of `lm.py` on tales.
 
-    Every token is predicted from at least T / 2 tokens before it, as far as the tale has them.
+    Every token is predicted from at least T / 2 previous tokens, or from all of them if there are fewer.
 
     Args:
-        tokens: of each tale, by `encode_tales`.
+        tokens: the result of `encode_tales`.
         T: the number of tokens that the model reads at once.
     """
     import torch

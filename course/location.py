@@ -1,7 +1,8 @@
 """Where the course is: the folder with `course.toml`, found as git finds a repository.
 
-A course is a folder of assignments, solutions and notebooks. This repository is one, so is the handout that students
-unpack, and so is what `python -m autograder init DIR` writes. Everything that needs a folder of the course asks here.
+A course is a folder of assignments, solutions and notebooks. This repository is a course. So are the handout that
+students unpack and the folder that `python -m autograder init DIR` writes. All code that needs a folder of the course
+uses this module.
 """
 
 import importlib.metadata
@@ -18,9 +19,9 @@ ENGINE = Path(__file__).resolve().parent.parent  # the folder of the packages `a
 def course_folder() -> Path:
     """Return the folder of the course.
 
-    It is the one that `--course` or the environment names. Else it is the first folder with a course.toml, from the
-    working directory upwards. Else it is the folder of the engine, if that is a course: on a shared server the handout
-    is in one place, and students work in others.
+    It is the folder that `--course` or the environment names. Otherwise it is the first folder with a course.toml, from
+    the working directory upwards. Otherwise it is the folder of the engine, if that is a course: on a shared
+    server the handout is in one place, and students work in others.
 
     Raises:
         UserError: if there is none; the message says what to do.
@@ -46,7 +47,7 @@ def checkpoints() -> Path:
 
 
 def project_files() -> Path:
-    """Return the folder of the engine's files that are no modules: constraints.txt, grade.py, ... (pyproject.toml)."""
+    """Return the folder of the engine's files that are not modules: constraints.txt, grade.py, ... (pyproject.toml)."""
     if (ENGINE / MARK).is_file():
         return ENGINE
     for file in importlib.metadata.files("transformer-course") or ():
@@ -63,21 +64,21 @@ def choose(folder: str) -> None:
 def refuse_planted(submissions: Path) -> None:
     """Refuse to run hidden tests with a course that a student may have handed in.
 
-    The tests of a course are trusted code. Where a command is called inside a submission, a course.toml in there would
-    be found first.
+    The tests of a course are trusted code. If a command is run inside a submission, a course.toml there would be found
+    first.
 
     Raises:
         UserError: if the course is among the submissions, or inside another course, unless it was named.
     """
     folder = course_folder()
     if folder.is_relative_to(submissions.resolve()):
-        raise UserError(f"{folder / MARK} is among the submissions: call this outside of them, or name your course")
+        raise UserError(f"{folder / MARK} is among the submissions: run this command outside them, or name your course")
     outer = next((parent for parent in folder.parents if (parent / MARK).is_file()), None)
     if outer and not os.environ.get(VARIABLE):
         raise UserError(f"{folder} is a course inside the course {outer}: say with --course DIR which one you mean")
 
 
 def inside(path: Path) -> str:
-    """Format a path for messages: from the course's folder, if it is in there."""
+    """Format a path for messages: relative to the course's folder, if it is inside."""
     folder = course_folder()
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else str(path)

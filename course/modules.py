@@ -66,7 +66,6 @@ def load_modules(
     The modules import each other by these bare names. They are removed from `sys.modules` afterwards, so that two
     folders can be loaded side by side and an older import never hides an edited file.
 
-
     Raises:
         UserError: if the folder or a module is missing, or a module cannot be imported; the message says why.
     """
@@ -109,12 +108,12 @@ def describe(error: Exception) -> str:
     if place is None:
         return kind
     none = isinstance(error, (TypeError, AttributeError)) and "NoneType" in str(error)
-    advice = ". NoneType is what a method gives that returns nothing: is there a `return`?" if none else ""
+    advice = ". NoneType means that a method returns nothing: is there a `return`?" if none else ""
     return f"{Path(place.filename).name}, line {place.lineno}, {place.line}: {kind}{advice}"
 
 
 def place_of(error: BaseException) -> traceback.FrameSummary | None:
-    """Return the last line of the student's modules, excluding stand-ins, on an exception's traceback."""
+    """Return the last line of the student's modules, excluding stand-ins, in an exception's traceback."""
     names = {f"{name}.py" for name in students_modules()}
     frames = [(Path(frame.filename), frame) for frame in traceback.extract_tb(error.__traceback__)]
     student_frames = [

@@ -26,7 +26,7 @@ def begin() -> None:
 
 
 def replace_unknown() -> None:
-    """Print unsupported characters of the console or pipe as "?", instead of failing."""
+    """Print "?" for characters that the console or pipe does not support, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
@@ -36,7 +36,7 @@ def problem(version: tuple[int, ...] = sys.version_info[:3], root: str = ROOT) -
     """Return what this Python lacks, and the command to fix it; "" if nothing.
 
     Args:
-        version: of Python.
+        version: the version of Python.
         root: the folder of the course, where the guide puts the environment.
     """
     here = f"{sys.executable or 'python'}, {'.'.join(map(str, version))}"
@@ -59,15 +59,13 @@ def mend(too_old: bool, root: str = ROOT) -> str:
     start = r".venv\Scripts\activate" if windows else ". .venv/bin/activate"
     if os.path.isdir(bin_folder) and os.path.realpath(sys.prefix) != os.path.realpath(os.path.join(root, ".venv")):
         return (
-            f"The environment of the course is not active. In {root} enter, and then your command again:\n    {start}"
+            f"The environment of the course is not active. In {root} enter this, then your command again:\n    {start}"
         )
     if in_environment and not too_old:
-        return (
-            f"Its packages are not installed, or not all. In {root} enter, and then your command again:\n    {INSTALL}"
-        )
+        return f"Not all of its packages are installed. In {root} enter this, then your command again:\n    {INSTALL}"
     newer = [f"python3.{minor}" for minor in range(NEWEST[1], OLDEST[1] - 1, -1)]
     python = next(filter(shutil.which, newer), "python3.12") if too_old else "python3"
-    words = f"Make the environment of the course. In {root} enter, and then your command again:"
+    words = f"Make the environment of the course. In {root} enter this, then your command again:"
     if too_old and not shutil.which(python):
         words = f"Install Python 3.{NEWEST[1] - 1} (python.org), then make the environment. In {root} enter:"
     if windows:

@@ -68,14 +68,14 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     add(
         "--precision",
         choices=("float32", "bf16"),
-        help="of multiplications (default: bf16 on cuda, float32 on the CPU)",
+        help="precision of multiplications (default: bf16 on cuda, float32 on the CPU)",
     )
-    add("--compile", action="store_true", help="use torch.compile; worth its minutes on cuda only")
+    add("--compile", action="store_true", help="use torch.compile; worth the minutes it takes only on cuda")
     args = parser.parse_args(arguments)
     args.kind = KINDS[args.model]
     args.sizes = {name: getattr(args, name) for name in MODEL_OPTIONS if getattr(args, name) is not None}
     if strange := [name for name in args.sizes if name not in args.kind.sizes]:
-        parser.error(f"--{strange[0].replace('_', '-')} is no size of the {args.model} model")
+        parser.error(f"--{strange[0].replace('_', '-')} is not a size of the {args.model} model")
     if args.init is not None and args.tokenizers is not None:
         parser.error("--init takes the tokenizers of its checkpoint; leave out --tokenizers")
     for name in POSITIVE:
@@ -103,7 +103,7 @@ def run(args: argparse.Namespace, group: Group) -> None:
     train_config = TrainConfig(**{name: getattr(args, name) for name in TRAIN_OPTIONS})
     torch.set_num_threads(args.threads or max(1, (os.cpu_count() or 1) // group.size))
     if group.cuda:
-        torch.set_float32_matmul_precision("high")  # TF32, where it is not bfloat16
+        torch.set_float32_matmul_precision("high")  # TF32 where bfloat16 is not used
     sentences = [pair for name in args.corpus for pair in load_pairs(name, args.corpus_dir)]
     if not sentences:
         raise UserError(f"there are no sentence pairs in {', '.join(args.corpus)}")
@@ -115,7 +115,7 @@ def run(args: argparse.Namespace, group: Group) -> None:
     if args.tokenizers is not None:
         config = replace(config, src_vocab_size=source.vocab_size, tgt_vocab_size=target.vocab_size)
     if (source.vocab_size, target.vocab_size) != (config.src_vocab_size, config.tgt_vocab_size):
-        raise UserError(f"{args.state} holds tokenizers of another --vocab-size; give another --state folder")
+        raise UserError(f"{args.state} has tokenizers with a different --vocab-size; choose another --state folder")
     pairs = encode_pairs(sentences, source, target)
     if not pairs:
         raise UserError(f"all sentences in {', '.join(args.corpus)} are too long to train on")

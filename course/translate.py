@@ -1,7 +1,7 @@
 """Translate German sentences: `python -m course.translate "Der Hund schläft unter dem Tisch."`.
 
 Without a sentence, or with "-", it translates the lines of its input. It calls the modules' `Transformer.inference` for
-one sentence after the other. With --beam it uses the search of `course.translation.decoding` instead, with a KV cache
+one sentence at a time. With --beam it uses the search in `course.translation.decoding` instead, with a KV cache
 and many sentences at once; 1 means greedy decoding.
 """
 
@@ -92,7 +92,7 @@ class Translator:
             for line in lines:
                 tokens = next(translations, None) if line.strip() else []
                 if tokens is None:
-                    break  # the problem is at this sentence
+                    break  # the problem is in this sentence
                 yield self.checkpoint.target.decode(tokens)
         if problem is not None:
             raise problem
@@ -104,7 +104,7 @@ class Translator:
             UserError: if it is empty or too long.
         """
         if not sentence.strip():
-            raise UserError("there is an empty sentence; give some German text")
+            raise UserError("there is an empty sentence; enter some German text")
         longest, source = self.checkpoint.config.max_seq_length, self.checkpoint.source.encode(sentence)
         if len(source) > longest:
             raise UserError(
@@ -136,7 +136,7 @@ def errors_of_modules() -> Iterator[None]:
 def read_sentences() -> Iterator[str]:
     """Yield the lines of standard input, as UTF-8 on every system."""
     if sys.stdin.isatty():
-        print("German sentences, one a line:", file=sys.stderr)
+        print("German sentences, one per line:", file=sys.stderr)
     for number, line in enumerate(sys.stdin.buffer, start=1):
         try:
             yield line.decode("utf-8").rstrip("\r\n")
@@ -177,7 +177,7 @@ def main(arguments: list[str] | None = None) -> int:
     sentences = read_sentences() if args.sentences in ([], ["-"]) else args.sentences
     if sentences is args.sentences:
         for sentence in args.sentences:
-            translator.encode(sentence)  # reports errors before any translation takes its time
+            translator.encode(sentence)  # reports errors before any slow translation
     if args.beam is None:
         translations: Iterable[str] = (translator.translate(line) if line.strip() else "" for line in sentences)
     else:

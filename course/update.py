@@ -1,4 +1,4 @@
-"""`python -m course.update HANDOUT.zip`: install a corrected handout in mid-term, keeping everything you wrote.
+"""`python -m course.update HANDOUT.zip`: install a corrected handout mid-term, keeping everything you wrote.
 
 Files of the course are replaced. A module or notebook in `notebooks` that you have changed stays, and the new version
 is put beside it (`mha.new.py`). Other course files that you have changed are kept beside the new ones
@@ -48,12 +48,12 @@ def read_handout(path: Path) -> dict[str, bytes]:
         archive = Archive.of_bytes(read_regular(path, MAX_ARCHIVE), nesting=0)
         listing = archive.listing()
         if wrong := [*listing.notes, *filter(None, listing.files.values())]:
-            raise Unreadable(f"holds what a handout does not ({wrong[0]})")
+            raise Unreadable(f"contains a file that a handout does not have ({wrong[0]})")
         files = {name.partition("/")[2]: archive.read(name, MAX_ARCHIVE) for name in listing.files}
     except Unreadable as error:
         raise UserError(f"{path} {error}") from error
     if RECORD not in files or "grade.py" not in files:
-        raise UserError(f"{path} is not a handout of this course, or an older one than this command")
+        raise UserError(f"{path} is not a handout of this course, or is older than this command")
     return files
 
 
@@ -68,7 +68,7 @@ def update(files: dict[str, bytes], root: Path | None = None) -> Done:
     if not (root / OWN / name).is_dir():
         raise UserError(f"this is the handout of {name}, which is not here: unpack it into a folder of its own")
     if (root / "solutions").exists():
-        raise UserError(f"{root} is no handout but the whole project: update it with git")
+        raise UserError(f"{root} is not a handout but the whole project: update it with git")
     old = known(root)
     outcome = Done()
     # The files that this command itself needs come last.
@@ -122,24 +122,24 @@ def write(path: Path, data: bytes) -> None:
         partial.write_bytes(data)
         partial.replace(path)
     except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}; run the command again when that is mended") from error
+        raise UserError(f"cannot write {path}: {error.strerror}; fix this and run the command again") from error
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m course.update", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("handout", type=Path, metavar="HANDOUT.zip", help="the new archive, as you got it")
+    parser.add_argument("handout", type=Path, metavar="HANDOUT.zip", help="the new archive, as you received it")
     args = parser.parse_args(arguments)
     outcome = update(read_handout(args.handout))
     if not (outcome.replaced or outcome.beside):
-        print("Everything is as in this handout already.")
+        print("Everything is already up to date with this handout.")
         return 0
-    print(f"{len(outcome.replaced)} files of the course are new.")
+    print(f"{len(outcome.replaced)} files of the course were updated.")
     for path, beside in outcome.beside.items():
-        print(f"Your {path} stays as it is; the new one lies beside it as {beside}.")
+        print(f"Your {path} was kept; the new version is beside it as {beside}.")
     for path, yours in outcome.saved.items():
-        print(f"You had changed {path}; it is new, and yours lies beside it as {yours}.")
+        print(f"You had changed {path}; it was replaced, and your version is beside it as {yours}.")
     if outcome.replaced:
-        print("Notebooks that are open know nothing of this: reload them, and restart their kernels.")
+        print("Open notebooks still have the old files: reload them, and restart their kernels.")
     if any(path in outcome.replaced for path in PACKAGES):
         print(f"The packages may have changed: {INSTALL}")
     return 0

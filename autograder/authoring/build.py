@@ -1,7 +1,7 @@
-"""Generate everything that is generated: `python -m autograder build [NAME ...]`, and say what has changed.
+"""Write all generated files: `python -m autograder build [NAME ...]`, and say what has changed.
 
-The expected tensors, the students' version, and the course's figures come from the sources; files of what is no longer
-there are removed.
+The expected tensors, the students' version, and the course's figures come from the sources; generated files of
+deleted stages are removed.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def draw() -> None:
 
 
 def orphans() -> list[Path]:
-    """Return the generated folders of assignments that are no more."""
+    """Return the generated folders of assignments that no longer exist."""
     folder = course_folder() / release.RELEASE
     known = {path.name for path in course_config().assignments.glob("*") if any(path.glob("assignment*.toml"))}
     return sorted(path for path in folder.glob("*") if path.is_dir() and path.name not in known)
@@ -76,7 +76,7 @@ def run(names: Sequence[str], parts: Sequence[str]) -> int:
     lines = changes(before, snapshot())
     print("\n".join(["Changed:", *lines]) if lines else "Nothing has changed: everything was up to date.")
     for folder in orphans():
-        print(f"Note: {folder} belongs to no assignment of the course; remove it if it is of no use.")
+        print(f"Note: {folder} belongs to no assignment of the course; remove it if you do not need it.")
     return 0
 
 

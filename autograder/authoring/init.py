@@ -8,7 +8,7 @@ from course.errors import UserError
 from course.location import MARK, project_files
 
 TEMPLATE = Path(__file__).with_name("course_template")
-# Files of the project that every course has: students' and nbgrader's ways in, and the versions that were tested.
+# Files of the project that every course has: entry points for students and nbgrader, and the tested versions.
 OWN = ("grade.py", "nbgrader_config.py", "constraints.txt")
 FOLDERS = ("solutions", "notebooks")
 
@@ -22,7 +22,7 @@ def write(folder: Path) -> list[str]:
     files = {path.name.replace("dot-", "."): path for path in TEMPLATE.iterdir() if path.is_file()}
     files |= {name: project_files() / name for name in OWN}
     if there := sorted(name for name in files if (folder / name).exists()):
-        raise UserError(f"{folder} has a {there[0]} already: take a new or an empty folder")
+        raise UserError(f"{folder} already has a {there[0]}: choose a new or an empty folder")
     try:
         for name in FOLDERS:
             (folder / name).mkdir(parents=True, exist_ok=True)
@@ -41,9 +41,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("folder", type=Path, metavar="DIR", help="a new or an empty folder")
     folder = parser.parse_args(arguments).folder
     names = write(folder)
-    print(f"Made a course in {folder}: {', '.join(names)}. Next:\n")
+    print(f"Created a course in {folder}: {', '.join(names)}. Next:\n")
     print(f"  cd {folder}")
     print("  python -m autograder new NAME      # a small assignment that works, to be edited")
     print("  python -m autograder --help        # all commands; they work in this folder and below it\n")
-    print(f"{MARK} is the place for deadlines, weights, roster and groups. It is short and says what can be in it.")
+    print(f"{MARK} is for deadlines, weights, roster and groups. It is short and explains its entries.")
     return 0

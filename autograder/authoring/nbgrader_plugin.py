@@ -71,7 +71,7 @@ class AnyNotebook(NotebookExporter):
             cells = [nbformat.v4.new_markdown_cell(UNREADABLE)]
         release = Path(course.format_path(course.release_directory, ".", ids["assignment"]), path.name)
         if not release.is_file():
-            raise UserError(f"there is no {release}: nbgrader generate_assignment {ids['assignment']} makes it")
+            raise UserError(f"there is no {release}: nbgrader generate_assignment {ids['assignment']} writes it")
         notebook = rebuilt(nbformat.read(release, as_version=4), cells)
         return self.from_notebook_node(notebook, resources=resources, **options)  # type: ignore[no-untyped-call]
 
@@ -110,7 +110,7 @@ def is_linked(path: Path, root: Path) -> bool:
 
 
 class RefuseFaults(NbGraderPreprocessor):  # type: ignore[misc]
-    """Makes nbgrader report a grade cell that ended without points; nbgrader would give full or no points."""
+    """Makes nbgrader report a grade cell that ended without points; which would otherwise get full or no points."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Fail unless every grade cell in the gradebook has run and returned points.
@@ -127,7 +127,7 @@ class RefuseFaults(NbGraderPreprocessor):  # type: ignore[misc]
         no_module = not any((folder / f"{module}.py").exists() for module in assignment(ids["assignment"]).modules)
         for name in sorted(run):
             if why := without_points(cells.get(name), no_module):
-                raise RuntimeError(f"not graded, for the grader failed in the cell {name}: {why}")
+                raise RuntimeError(f"not graded, because the grader failed in the cell {name}: {why}")
         return nb, resources
 
 
@@ -155,7 +155,7 @@ def without_points(cell: Any, no_module: bool) -> str:
 
 
 def drop_other_files(folder: Path, kept: set[str]) -> None:
-    """Remove everything from a folder but files of the given names."""
+    """Remove everything from a folder except files with the given names."""
     for path in folder.iterdir() if folder.is_dir() else ():
         if path.is_dir() and not path.is_symlink():
             utils.rmtree(str(path))
@@ -171,9 +171,9 @@ def skipped(submitted: Path, assignment: str) -> list[str]:
             continue
         folder = path / assignment
         if path.is_file():
-            reasons.append(f"{path.name}: nbgrader opens no archives (put it into downloaded/, then zip_collect)")
+            reasons.append(f"{path.name}: nbgrader does not open archives (put it into downloaded/, then zip_collect)")
         elif any(path.glob("*.py")) and not folder.is_dir():
-            reasons.append(f"{path.name}: the files must lie in {path.name}/{assignment}")
+            reasons.append(f"{path.name}: the files must be in {path.name}/{assignment}")
         elif folder.is_dir() and not any(folder.glob("*.ipynb")):
             reasons.append(f"{path.name}: handed in no notebook")
     return reasons
@@ -183,6 +183,6 @@ def warn_of_skipped(arguments: list[str], submitted: Path, names: Iterable[str])
     """Warn on stderr about students whom the command `nbgrader autograde NAME` will not grade."""
     for name in names if "autograde" in arguments else ():
         if name in arguments and (reasons := skipped(submitted, name)):
-            print(f"nbgrader autograde does not grade {len(reasons)} of those in {submitted}:", file=sys.stderr)
+            print(f"nbgrader autograde does not grade {len(reasons)} students in {submitted}:", file=sys.stderr)
             print("".join(f"  {reason}\n" for reason in reasons), end="", file=sys.stderr)
             print("python -m autograder batch --gradebook grades them all, from the modules.", file=sys.stderr)

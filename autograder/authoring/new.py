@@ -1,7 +1,7 @@
 """Start an assignment: `python -m autograder new NAME` writes a small working example to edit.
 
 The files come from `template/`. NEWNAME, NEWSTAGE and NEWORDER in them stand for the names and the position among the
-other assignments, LayerNorm for the class. So all names are chosen here, once. Stored tensors and stubs are generated
+other assignments, LayerNorm for the class. So all names are chosen once, here. Stored tensors and stubs are generated
 by the same command as for every assignment.
 """
 
@@ -29,15 +29,15 @@ def check_name(name: str) -> None:
         UserError: if it is not.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
-        raise UserError(f"{name!r} cannot name an assignment: take small letters, digits and _, a letter first")
+        raise UserError(f"{name!r} is not a valid name: use lower-case letters, digits and _, and start with a letter")
     modules = {module: assignment.name for assignment in assignments().values() for module in assignment.modules}
     if name in modules:
-        raise UserError(f"the assignment {modules[name]} has a module {name} already: take another name")
+        raise UserError(f"the assignment {modules[name]} already has a module {name}: choose another name")
     if name in sys.stdlib_module_names or importlib.util.find_spec(name) is not None:
-        raise UserError(f"Python has a module {name}, which the students' {name}.py would hide: take another name")
+        raise UserError(f"Python has a module {name}, which the students' {name}.py would hide: choose another name")
     for folder in targets(name).values():
         if folder.exists():
-            raise UserError(f"there is {inside(folder)} already: take another name, or remove it")
+            raise UserError(f"{inside(folder)} already exists: choose another name, or remove it")
 
 
 def targets(name: str) -> dict[str, Path]:
@@ -68,16 +68,16 @@ def run(args: argparse.Namespace) -> int:
     root, name = course_folder(), args.name
     check_name(name)
     if not args.stage.isidentifier() or not args.class_name.isidentifier():
-        raise UserError("--stage and --class take names of Python: letters, digits and _")
+        raise UserError("--stage and --class take Python names: letters, digits and _")
     if wrong := broken():
-        raise UserError(f"put the assignment {min(wrong)} right first: {wrong[min(wrong)]}")
+        raise UserError(f"fix the assignment {min(wrong)} first: {wrong[min(wrong)]}")
     written = write(name, args.stage, args.class_name)
     # In a process of its own, which sees the new manifest.
     command = [sys.executable, "-m", "autograder", "--course", str(root), "build", name]
     if subprocess.run(command, cwd=root).returncode:
         for folder in (*targets(name).values(), root / "notebooks" / name):
             shutil.rmtree(folder, ignore_errors=True)
-        raise UserError(f"python -m autograder build {name} failed; its report is above, and nothing is left of {name}")
+        raise UserError(f"python -m autograder build {name} failed; its report is above, and {name} was removed")
     places = {
         inside(course_config().assignments / name): "manifest, tests, stand-in, mistakes, formulations",
         f"solutions/{name}": "module and notebook, with the solution",
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"  {place + '/':<34} {words}")
     print(f"\nGrade the solution:  python -m autograder grade --submission solutions/{name}")
     print(f"After each change:   python -m autograder build {name} && python -m autograder audit {name} --quick")
-    print(f"{project_files() / 'docs' / 'authoring.md'} says how to go on.")
+    print(f"{project_files() / 'docs' / 'authoring.md'} explains the next steps.")
     return 0
 
 

@@ -102,13 +102,13 @@ def _function_of(region: Region, lines: list[str], functions: list[tuple[str, ra
     place = f"{file}, line {region.begin}"
     code = region.code(lines)
     if not code:
-        raise UserError(f"{place}: the region holds no code")
+        raise UserError(f"{place}: the region contains no code")
     if _indentation(lines[region.begin - 1]) != _indentation(lines[code[0] - 1]):
         raise UserError(f"{place}: the mark must be indented like the code in the region")
     for name, numbers in functions:
         if region.begin in numbers and code[-1] in numbers:
             return name
-    raise UserError(f"{place}: the region must lie inside one function or method")
+    raise UserError(f"{place}: the region must be inside one function or method")
 
 
 def functions_of(regions: list[Region], lines: list[str], file: str) -> list[str]:
@@ -146,7 +146,7 @@ def strip_module(source: str, module: str, assignment: Assignment, keep: Contain
     names = functions_of(regions, lines, file)
     for name in _written(module, assignment):
         if name not in names:
-            raise UserError(f"{file}: the manifest has students write {name}, but no solution region stands in it")
+            raise UserError(f"{file}: the manifest has students write {name}, but it has no solution region")
     stub: list[str] = []
     copied, parts, counts = 0, Counter(names), Counter[str]()
     for region, name in zip(regions, names, strict=True):
@@ -264,7 +264,7 @@ def generate(root: Path, chosen: Iterable[Assignment]) -> dict[str, str]:
         in_own = {name: text for name, text in release.items() if name.startswith(f"{assignment.name}/")}
         others = {name: text for name, text in release.items() if name not in in_own}
         if leaks := find_leaks(in_own, secrets) + find_leaks(others, telling):
-            raise UserError("the release would hold lines of the solution\n  " + "\n  ".join(leaks))
+            raise UserError("the release would contain lines of the solution\n  " + "\n  ".join(leaks))
     return release
 
 
@@ -282,7 +282,7 @@ def _run_nbgrader(root: Path, assignment: str, scratch: Path) -> None:
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, encoding="utf-8", errors="replace")
     if done.returncode:
         print(done.stderr, file=sys.stderr)
-        raise UserError(f"nbgrader generate_assignment {assignment} failed; its report stands above")
+        raise UserError(f"nbgrader generate_assignment {assignment} failed; its report is above")
 
 
 def write_release(release: dict[str, str], folder: Path, replaced: Iterable[Path]) -> None:
@@ -334,10 +334,10 @@ def main(arguments: list[str] | None = None) -> int:
         write_release(release, folder, [folder / args.assignment if args.assignment else folder])
         print(f"wrote {len(release)} files to {RELEASE}/")
         return 0
-    problems = [f"{inside(path)} names other points than the manifest" for path in texts]
+    problems = [f"{inside(path)} has different points from the manifest" for path in texts]
     problems += differences(release, folder, f"{args.assignment}/" if args.assignment else "")
     if problems:
         print("\n".join([*problems, "Run `python -m autograder release` and commit the result."]))
         return 1
-    print(f"{RELEASE}/ is current and holds no solution")
+    print(f"{RELEASE}/ is current and contains no solution")
     return 0

@@ -61,11 +61,10 @@ def traces(wanted: Iterable[CallReplay], code: Code, workers: Workers) -> dict[s
 
 
 def steady(first: Trace, second: Trace) -> Trace | None:
-    """Mask the signatures that differ between two runs; None if those of a result differ, or the operations.
+    """Mask the signatures that differ between two runs; None if the operations differ, or the signatures of a result.
 
     Dropout draws random numbers, and an object's `id` differs in every run. Times differ slightly, so Python numbers
-    are
-    compared exactly.
+    are compared exactly.
     """
     if first.operations != second.operations:
         return None
@@ -119,6 +118,6 @@ def store_steps(assignment: Assignment, workers: Workers) -> None:
             data = save(*pack(known(assignment, stage, workers)))
             # save_file would make the file unreadable for other users.
             path.write_bytes(data)
-            print(f"  {stage.name}: {len(data):,} bytes of what correct code computes", flush=True)
+            print(f"  {stage.name}: {len(data):,} bytes of traces of correct code", flush=True)
         else:
             path.unlink(missing_ok=True)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def make(folder: Path, chosen: Assignment) -> list[str]:
     """Write the stored tensors of all stages of an assignment into a folder; return the names of changed files.
 
-    Files of stages that are no more are removed.
+    Files of stages that no longer exist are removed.
     """
     import torch
     from safetensors.torch import save
@@ -95,14 +95,14 @@ def differences(made: Path, stored: Path) -> list[str]:
     """Return the differences between two folders beyond the last digits, which differ between processors."""
     from safetensors.numpy import load_file
 
-    problems = [f"{name} is missing or not wanted" for name in _names(made) ^ _names(stored)]
+    problems = [f"{name} is missing or unexpected" for name in _names(made) ^ _names(stored)]
     for name in sorted(_names(made) & _names(stored)):
         problems += [f"{name}: {what}" for what in _different(load_file(made / name), load_file(stored / name))]
     return problems
 
 
 def _different(new: dict[str, np.ndarray], old: dict[str, np.ndarray]) -> list[str]:
-    problems = [f"{key} is missing or not wanted" for key in sorted(new.keys() ^ old.keys())]
+    problems = [f"{key} is missing or unexpected" for key in sorted(new.keys() ^ old.keys())]
     for key in sorted(new.keys() & old.keys()):
         same_form = new[key].shape == old[key].shape and new[key].dtype == old[key].dtype
         if not same_form or not np.allclose(new[key], old[key], rtol=0, atol=1e-9):
@@ -137,8 +137,8 @@ def main(arguments: list[str] | None = None) -> int:
         if not args.check:
             print(f"{chosen.name}: the expected tensors ...", flush=True)
             written = make(folder, chosen)
-            print(f"  wrote {', '.join(written)}" if written else "  are as they were")
-            print(f"{chosen.name}: what known mistakes give in each test ...", flush=True)
+            print(f"  wrote {', '.join(written)}" if written else "  are unchanged")
+            print(f"{chosen.name}: the results of known mistakes in each test ...", flush=True)
             store_signatures(chosen)
             continue
         with tempfile.TemporaryDirectory() as made:

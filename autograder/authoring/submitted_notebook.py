@@ -13,7 +13,7 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbgrader.utils import is_solution
 
 SKIP = "skip-execution"  # nbclient does not execute cells with this tag
-UNREADABLE = "*The notebook that was handed in cannot be read. What is graded is the modules.*"
+UNREADABLE = "*The notebook that was handed in cannot be read. Only the modules are graded.*"
 MAX_NOTEBOOK = 32_000_000  # characters; large notebooks of honest students contain pictures
 # Formatting time can grow with the square of the length. Longer texts are shown unformatted.
 MAX_FORMATTED = 10_000  # characters of a cell
@@ -68,7 +68,7 @@ def read_cells(file: TextIO) -> list[Any]:
     cells = list(nbformat.reads(text.removeprefix("\ufeff"), as_version=4).cells)
     for number, cell in enumerate(cells):
         if cell.cell_type not in ("code", "markdown", "raw") or not isinstance(cell.source, str):
-            raise ValueError(f"its cell {number} is none of the kinds that there are")
+            raise ValueError(f"its cell {number} has an unknown type")
     return cells
 
 
@@ -81,7 +81,7 @@ def grade_id(cell: Any) -> str:
 
 
 def readable(cells: Iterable[Any], ours: set[str]) -> Iterable[Any]:
-    """Yield new cells with nothing of a student's cells but their texts.
+    """Yield new cells with only the texts of a student's cells.
 
     Args:
         cells: the student's cells.

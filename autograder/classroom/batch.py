@@ -47,7 +47,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, metavar="N", help="submissions graded in parallel (default: one per CPU)")
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the hidden tests (default: random, kept in DIR)")
     parser.add_argument(
-        "--seed-per-student", action="store_true", help="hidden inputs of their own for each submission, from the seed"
+        "--seed-per-student", action="store_true", help="give each submission hidden inputs of its own, from the seed"
     )
     parser.add_argument(
         "--time-limit",
@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
         )
         return grade_class(intake, records, settings, chosen, args)
     except KeyboardInterrupt:
-        print(f"Stopped. What was graded is kept in {args.out}; the same command goes on.")
+        print(f"Stopped. The results so far are in {args.out}; the same command continues.")
         return STOPPED
     finally:
         records.close()
@@ -114,7 +114,7 @@ def check(args: argparse.Namespace, chosen: Assignment) -> None:
     """
     if not args.visible_only and not chosen.solution.is_dir():
         raise UserError(
-            "the hidden tests need the reference modules in solutions/, which are not here; --visible-only goes without"
+            "the hidden tests need the reference modules in solutions/, which are not here; --visible-only skips them"
         )
     if args.visible_only and args.seed is not None:
         raise UserError("--seed is for the hidden tests: leave out --visible-only")
@@ -127,9 +127,9 @@ def check(args: argparse.Namespace, chosen: Assignment) -> None:
     if args.scheduler and args.scheduler_file:
         raise UserError("give --scheduler or --scheduler-file, not both")
     if on_cluster(args) and args.jobs is not None:
-        raise UserError("on a cluster the number of its workers counts: leave out --jobs")
+        raise UserError("on a cluster the number of workers decides: leave out --jobs")
     if args.out.resolve().is_relative_to(args.submissions.resolve()):
-        raise UserError(f"{args.out} lies among the submissions: choose a folder elsewhere for --out")
+        raise UserError(f"{args.out} is among the submissions: choose a folder elsewhere for --out")
     if not args.unconfined and not on_cluster(args):
         check_confinement()
     if args.gradebook is not None:
@@ -204,7 +204,7 @@ def grade_class(
     left_out.write(args.out)
     place = write_gradebook(found, records, chosen, args.gradebook) if args.gradebook is not None else ""
     seconds = time.monotonic() - started
-    rest = "had not changed" if again is None else "were not asked for"
+    rest = "had not changed" if again is None else "were not requested"
     print(f"Graded {graded} submissions in {seconds:.0f} s; {len(found) - graded} {rest}.")
     tests = "The visible tests only" if settings.seed is None else f"Visible and hidden tests, seed {settings.seed}"
     print(f"{tests}. Results are in {args.out}: grades.csv, report.html, feedback, verdicts.")
@@ -238,7 +238,7 @@ def students_in(file: Path, found: list[Found]) -> set[str]:
         raise UserError(f"cannot read {file}: {error}") from error
     names = {line for line in lines if line and not line.startswith("#")}
     if unknown := sorted(names - {submission.student for submission in found}):
-        raise UserError(f"{file} names {', '.join(unknown)}, of whom there is no submission")
+        raise UserError(f"{file} names {', '.join(unknown)}, but there is no such submission")
     return names
 
 
@@ -255,7 +255,7 @@ def refuse_mixture(students: list[str]) -> None:
         listed = ", ".join(students[:5]) + (f" and {len(students) - 5} more" if len(students) > 5 else "")
         raise UserError(
             f"the tests have changed since {listed} were graded, and --regrade would mix two versions in one class: "
-            "leave it out, and all are graded again"
+            "leave it out to grade all again"
         )
 
 
@@ -286,7 +286,7 @@ def print_end(found: list[Found], records: Records) -> None:
 
 
 def groups_of(members: list[Member]) -> list[str]:
-    """What to say about groups; nothing if there are none."""
+    """Return the lines about groups; none if there are no groups."""
     grouped = [one for one in members if one.group]
     groups = {one.group: one for one in grouped}
     problems = [f"  {group}: {one.why}" for group, one in groups.items() if one.why]
@@ -295,13 +295,13 @@ def groups_of(members: list[Member]) -> list[str]:
 
 
 def print_absent(members: list[Member]) -> None:
-    """Print who of the roster has handed in nothing."""
+    """Print which students on the roster have handed in nothing."""
     config = course_config()
     people = read_people(config.roster, config.match)
     handed_in = set(people.called([one.student for one in members if one.submission]).values())
     if absent := [name for name in people.names if name not in handed_in]:
         listed = ", ".join(absent[:10]) + (f" and {len(absent) - 10} more" if len(absent) > 10 else "")
-        print(clean(f"{counted(len(absent), 'student')} of the roster handed in nothing: {listed}."))
+        print(clean(f"{counted(len(absent), 'student')} on the roster handed in nothing: {listed}."))
 
 
 def counted(number: int, what: str) -> str:
@@ -372,11 +372,11 @@ class Progress:
         now = time.monotonic()
         rate = self.done / max(now - self._started, 1e-9)
         if self._bar:
-            self._bar.update(self._task, completed=self.done, rate=f"{60 * rate:.1f} a minute")
+            self._bar.update(self._task, completed=self.done, rate=f"{60 * rate:.1f} per minute")
         elif now - self._last >= LINE_SECONDS:
             self._last = now
             left = (self.total - self.done) / rate
-            self.say(f"{self.done} of {self.total} graded, {60 * rate:.1f} a minute, {duration(left)} left")
+            self.say(f"{self.done} of {self.total} graded, {60 * rate:.1f} per minute, {duration(left)} left")
 
     def say(self, line: str) -> None:
         """Print a line above the bar."""

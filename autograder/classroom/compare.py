@@ -56,7 +56,7 @@ def read_run(folder: Path) -> Run:
     try:
         assignment = str(json.loads((folder / "batch.json").read_bytes()).get("assignment", ""))
     except (OSError, ValueError, AttributeError):
-        raise UserError(f"{folder} holds no results of batch") from None
+        raise UserError(f"{folder} has no results of batch") from None
     review = read_review(folder)
     entries = []
     reports: dict[str, Report | None] = {}
@@ -86,7 +86,7 @@ def compare(old: Run, new: Run) -> list[Change]:
 
 def _reasons(student: str, old: Run, new: Run) -> list[str]:
     if student not in old.reports or student not in new.reports:
-        return ["is in one of the runs only: " + ("the new one" if student in new.reports else "the old one")]
+        return ["is only in the " + ("new" if student in new.reports else "old") + " run"]
     before, after = old.reports[student], new.reports[student]
     if before is None or after is None:
         return [] if before is after else [f"the grader failed in the {'old' if before is None else 'new'} run"]
@@ -132,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
             print(clean("  " + " ".join(reason.split())))
     if args.out:
         write_whole(args.out, table(changes))
-        print(f"{args.out} has the table.")
+        print(f"The table is in {args.out}.")
     return DIFFERENT if changes else SAME
 
 

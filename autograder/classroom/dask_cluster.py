@@ -101,7 +101,7 @@ def outcome_of(future: Any, submission: Submission) -> Outcome:
         return outcome
     except FutureCancelledError as error:
         raise UserError(
-            "the connection to the scheduler was lost. What was graded is kept; the same command goes on"
+            "the connection to the scheduler was lost. The results so far are kept; the same command continues"
         ) from error
     except Exception:  # KilledWorker: several workers died while running it
         return Outcome.failed(submission, traceback.format_exc())
@@ -125,7 +125,7 @@ def grade_there(settings: Settings, submission: Submission) -> Outcome:
     grader: Grader | None = getattr(_of_thread, "grader", None)
     if grader is None or grader.settings != settings:
         if grader_hash(settings.assignment) != settings.grader:
-            raise RuntimeError("this worker has another version of the grader than the machine that runs the batch")
+            raise RuntimeError("this worker has a different version of the grader from the machine that runs the batch")
         if settings.confined and (why := unsupported()):
             raise RuntimeError(f"this worker cannot confine submissions: {why}")
         if grader is not None:

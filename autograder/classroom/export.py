@@ -160,7 +160,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def check_options(args: argparse.Namespace) -> None:
-    """Check that all options are there that this way of exporting needs.
+    """Check that all options that this kind of export needs are given.
 
     Raises:
         UserError: if one is missing.
@@ -200,7 +200,7 @@ def roster_of(args: argparse.Namespace, sheet: Sheet, grades: ClassGrades, polic
 def push_grades(
     args: argparse.Namespace, grades: ClassGrades, policy: Policy, times: dict[str, datetime], unread: list[str]
 ) -> int:
-    """Show what is to be sent to Canvas or Moodle, and send it if wanted.
+    """Show what would be sent to Canvas or Moodle, and send it if requested.
 
     Raises:
         UserError: if the platform refuses.
@@ -229,7 +229,7 @@ def push_grades(
 
 
 def read_times(args: argparse.Namespace, grades: ClassGrades, policy: Policy) -> tuple[dict[str, datetime], list[str]]:
-    """Return the submission times by normal name, and notes on unreadable ones; --times overrides the timestamps."""
+    """Return the submission times by normalised name, and notes on unreadable ones; --times has precedence."""
     if policy.late is None:
         return {}, []
     times, notes = hand_in_times(assignment(grades.assignment), policy.late.zone, args.times, args.submissions)
@@ -237,7 +237,7 @@ def read_times(args: argparse.Namespace, grades: ClassGrades, policy: Policy) ->
 
 
 def from_course(args: argparse.Namespace) -> None:
-    """Fill in what course.toml says and no option does: the results of an assignment, its column, times, the match."""
+    """Fill in what course.toml sets and no option overrides: the assignment's results, column, times and match."""
     config = config_or_empty()
     if not args.results.exists() and str(args.results) in assignments():
         args.results = config.graded(str(args.results))
@@ -280,9 +280,9 @@ def check_output(out: Path, details: Path, sources: Sequence[Path | None]) -> No
         raise UserError(f"there is no folder {out.absolute().parent} for {out.name}")
     for path in (out, details):
         if path.is_dir():
-            raise UserError(f"{path} is a folder; --out takes the name of a file")
+            raise UserError(f"{path} is a folder; --out takes a file name")
         if any(source and source.resolve() == path.resolve() for source in sources):
-            raise UserError(f"{path} is read here: choose another name for --out, so that nothing is lost")
+            raise UserError(f"{path} is an input: choose another name for --out, so that nothing is lost")
 
 
 def risky_cells(roster: Roster) -> list[str]:
@@ -292,14 +292,14 @@ def risky_cells(roster: Roster) -> list[str]:
     if not risky:
         return []
     warning = (
-        f"{len(risky)} cells that came with the gradebook begin as a formula does (the first: {risky[0]!r}) and stay "
-        "as they are, for the import compares them: look at the details in a spreadsheet, not at the file to import"
+        f"{len(risky)} cells of the gradebook begin like a formula (the first: {risky[0]!r}). They stay unchanged, "
+        "because the import compares them: open the details in a spreadsheet, not the file to import"
     )
     return [warning]
 
 
 def unknown_names(policy: Policy, times: dict[str, datetime], grades: ClassGrades, roster: Roster) -> list[str]:
-    """Note extensions and times that belong to nobody, since they are often misspelt."""
+    """Note extensions and times that match no submission, since names are often misspelt."""
     rows = (*roster.keys.values(), *roster.names.values(), *roster.numbers.values())
     known = {normal(name) for name in (*grades.points, *grades.ungraded, *grades.submissions.values(), *rows)}
     extended = sorted(set(policy.late.extensions) - known) if policy.late else []
@@ -336,7 +336,7 @@ def print_summary(out: Path, details: Path, lines: list[Line], notes: list[str])
 
 
 def print_rest(lines: list[Line], notes: list[str]) -> None:
-    """Print who has no grade there, and notes."""
+    """Print who has no grade in the gradebook, and notes."""
     for status, heading in HEADINGS.items():
         listed = [line for line in lines if line.status == status]
         if listed:

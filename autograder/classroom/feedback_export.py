@@ -1,9 +1,9 @@
 """`python -m autograder export feedback`: the students' pages in a zip file, named for upload to Moodle or Canvas.
 
 Moodle ("Upload multiple feedback files in a zip") expects folders as in its download, named
-"Full Name_123_assignsubmission_file_".
-Canvas ("Upload Submissions", which attaches a file to each) expects names as in its download: name_student_file_...
-For all other uses, the archive has a page per student and a list of students and pages, for a mail merge.
+"Full Name_123_assignsubmission_file_". Canvas ("Upload Submissions", which attaches a file to each) expects names as
+in its download: name_student_file_... For all other uses, the archive has a page per student and a list of students
+and pages, for a mail merge.
 """
 
 import csv
@@ -39,7 +39,7 @@ def export_feedback(results: Path, kind: str, out: Path, submissions: Path | Non
     """
     pages = dict(_pages(results))
     if not pages:
-        raise UserError(f"{results} holds no feedback: run batch first")
+        raise UserError(f"{results} has no feedback: run batch first")
     names = {student: student for student in pages}
     if kind == "canvas" and submissions:
         chosen = assignment(str(json.loads((results / "batch.json").read_bytes())["assignment"]))
@@ -61,8 +61,8 @@ def export_feedback(results: Path, kind: str, out: Path, submissions: Path | Non
         raise UserError(f"cannot write {out}: {error.strerror}") from error
     yield f"{len(placed)} pages are in {out}."
     if left := sorted(pages.keys() - placed.keys()):
-        need = " (give --submissions, what Canvas gave)" if kind == "canvas" and not submissions else ""
-        yield f"{len(left)} are not, because their names are not those of {kind.capitalize()}{need}: {', '.join(left)}"
+        need = " (name the Canvas download with --submissions)" if kind == "canvas" and not submissions else ""
+        yield f"{len(left)} are not, because they have no {kind.capitalize()} names{need}: {', '.join(left)}"
 
 
 def place_of(student: str, name: str, kind: str) -> str:

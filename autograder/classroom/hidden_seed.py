@@ -13,12 +13,12 @@ FILE = "batch.json"
 
 
 def seed_of_student(seed: int, submission: str) -> int:
-    """Return the seed of one submission's hidden tests, where each gets inputs of its own."""
+    """Return the seed of one submission's hidden tests, if each submission gets its own inputs."""
     return int.from_bytes(hashlib.sha256(f"{seed} {submission}".encode()).digest()[:8], "big") >> 1
 
 
 def seed_of_class(folder: Path, chosen: Assignment, wanted: int | None) -> int:
-    """Return the seed of the hidden tests: the recorded seed; in a new folder, the wanted seed or a random one.
+    """Return the seed of the hidden tests: the recorded seed; in a new folder, the requested seed or a random one.
 
     Raises:
         UserError: if the folder has results of a different assignment or seed.
@@ -31,11 +31,11 @@ def seed_of_class(folder: Path, chosen: Assignment, wanted: int | None) -> int:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{path} cannot be read: restore it, or choose another --out") from error
         if name != chosen.name:
-            raise UserError(f"{folder} holds results of the assignment {name}: choose another --out")
+            raise UserError(f"{folder} has results of the assignment {name}: choose another --out")
         if wanted not in (None, seed):
             raise UserError(
-                f"{folder} holds grades with another seed, which {path} names: leave out --seed to go on "
-                "with it, or choose another --out"
+                f"{folder} has grades with a different seed, which {path} names: leave out --seed to "
+                "continue with it, or choose another --out"
             )
         return seed
     seed = secrets.randbits(63) if wanted is None else wanted

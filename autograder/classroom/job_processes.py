@@ -34,7 +34,7 @@ class Settings:
     time_limit: float  # seconds for all calls of one submission
     confined: bool
     grader: str  # content hash of the grader
-    per_student: bool = False  # whether each submission gets hidden inputs of its own
+    per_student: bool = False  # whether each submission gets its own hidden inputs
 
 
 @dataclass(frozen=True)

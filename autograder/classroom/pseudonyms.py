@@ -1,6 +1,6 @@
-"""Names that do not tell who somebody is, for reviewers. They stay the same in a folder of results.
+"""Names that do not reveal who a student is, for reviewers. They stay the same within a results folder.
 
-They keep a reviewer from knowing by accident, not a determined one: the folder on the disk has the names.
+They prevent recognition by accident, but do not stop a determined reviewer: the folder on the disk has the names.
 """
 
 import base64
@@ -17,7 +17,7 @@ def pseudonym(secret: str, student: str) -> str:
     """Return a student's pseudonym, such as k7qm-2x9d.
 
     Args:
-        secret: what only this class has.
+        secret: a string that only this class has.
     """
     digest = hmac.new(secret.encode(), student.encode(), hashlib.sha256).digest()
     text = base64.b32encode(digest).decode().lower()
@@ -25,12 +25,12 @@ def pseudonym(secret: str, student: str) -> str:
 
 
 def without_name(text: str, name: str, shown: str) -> str:
-    """Replace a name in a text, where it is a word of its own."""
+    """Replace a name in a text where it is a separate word."""
     return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", shown, text)
 
 
 def page_without_name(page: str, name: str, shown: str) -> str:
-    """Replace a name in what a page shows, and in its links to the page for review."""
+    """Replace a name in the visible text of a page, and in its links to the review page."""
     pieces = TAG.split(page)
     for at, piece in enumerate(pieces):
         if TAG.fullmatch(piece):

@@ -1,6 +1,6 @@
-"""`python -m autograder review DIR`: serve the page for review, which writes into the folder of a class.
+"""`python -m autograder review DIR`: serve the review page, which writes into the results folder of a class.
 
-Reviewers on other machines come through SSH (`ssh -L 8765:127.0.0.1:8765 HOST`); the server itself is on no network.
+Reviewers on other machines connect by SSH (`ssh -L 8765:127.0.0.1:8765 HOST`); the server itself is not on the network.
 """
 
 import argparse
@@ -22,18 +22,18 @@ LOCK = ".review.lock"
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m autograder review",
-        description="Serve the page for review on this machine; what is written there is saved in DIR.",
+        description="Serve the review page on this machine; changes are saved in DIR.",
     )
     parser.add_argument("results", type=Path, metavar="DIR", help="folder written by batch")
     parser.add_argument(
         "--reviewer",
         action="append",
         metavar="NAME",
-        help="who reviews; several times for several people, each with a link (default: you)",
+        help="name of a reviewer, who gets a link; can be repeated (default: you)",
     )
-    parser.add_argument("--assign", action="store_true", help="deal out the students who have no reviewer yet")
+    parser.add_argument("--assign", action="store_true", help="assign the students without a reviewer evenly")
     parser.add_argument("--anonymous", action="store_true", help="show pseudonyms instead of names")
-    parser.add_argument("--port", type=int, default=PORT, metavar="N", help="(%(default)s; 0: any that is free)")
+    parser.add_argument("--port", type=int, default=PORT, metavar="N", help="(%(default)s; 0: any free port)")
     return parser.parse_args(arguments)
 
 
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise UserError(f"{args.results} is being reviewed by another server: use its links, or end it") from None
+        raise UserError(f"{args.results} is being reviewed by another server: use its links, or stop it") from None
     try:
         students = review.raw()
         if args.assign:
@@ -61,10 +61,10 @@ def run(args: argparse.Namespace) -> int:
             print(f"Submissions: {len(students)}. Regrade requests without an answer: {asked}. Open in a browser:")
             for secret, name in by_secret.items():
                 print(clean(f"  {name}: {server.link(secret)}"))
-            print("Only this machine can reach these links. Ctrl-C ends.", flush=True)
+            print("Only this machine can reach these links. Ctrl-C stops the server.", flush=True)
             with contextlib.suppress(KeyboardInterrupt):
                 server.serve_forever()
-        print(f"Changes saved in {args.results}: {review.changes}. Run batch again: then grades and pages have them.")
+        print(f"Changes saved in {args.results}: {review.changes}. Run batch again to update grades and pages.")
         return 0
     finally:
         lock.release()

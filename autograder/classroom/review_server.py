@@ -1,4 +1,4 @@
-"""The server of `python -m autograder review`: the page for review, writing into the folder of a class.
+"""The server of `python -m autograder review`: the review page, which writes into the results folder of a class.
 
 It listens on this machine only. Each reviewer has a link with a secret of their own, which becomes a cookie; so every
 change has its author. Requests from other sites are refused: the name in the address must be that of this machine, and
@@ -44,15 +44,15 @@ class Review:
         try:
             self._secret = str(json.loads((folder / "batch.json").read_bytes())["seed"])
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise UserError(f"{folder} holds no results of batch: run batch first") from error
+            raise UserError(f"{folder} has no results of batch: run batch first") from error
         read_review(folder)
 
     def raw(self) -> dict[str, Report]:
-        """Return what the grader said, by student; faults have no report."""
+        """Return the grader's reports by student; faults have no report."""
         return {student: report for student, (_, report) in self._records().items()}
 
     def _records(self) -> dict[str, tuple[str, Report]]:
-        """The names of pages and the reports, by student; what has not changed is not read again."""
+        """The names of pages and the reports, by student; unchanged reports are not read again."""
         found = {}
         for path in sorted((self.folder / "results").glob("*.json")):
             changed = path.stat().st_mtime_ns
@@ -107,7 +107,7 @@ class Review:
         return review_html(reports, self.tables(), pages, reviewers, who, self.anonymous)
 
     def file(self, folder: str, name: str) -> str | None:
-        """Return a page that batch has written; None if there is none, or if it would tell names."""
+        """Return a page that batch has written; None if there is none, or if it would reveal names."""
         student = None
         if self.anonymous:
             pages = {f"{self.shown(one)}.html": (one, page) for one, (page, _) in self._records().items()}
@@ -121,12 +121,12 @@ class Review:
         return page_without_name(text, student, self.shown(student)) if student else text
 
     def places(self, shown: str) -> dict[str, Any]:
-        """Return the points of a student as they are now."""
+        """Return the current points of a student."""
         student = self.real(shown)
         return places(with_review(self.raw()[student], read_review(self.folder).get(student, [])))
 
     def change(self, who: str, asked: Mapping[str, Any]) -> None:
-        """Make a change; two at once wait for each other.
+        """Make a change; concurrent changes are made one after the other.
 
         Raises:
             Conflict: if the row is no longer there.
@@ -207,9 +207,9 @@ class Handler(BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length", "")
         origin = urlsplit(self.headers.get("Origin", ""))
         if not length.isdecimal() or int(length) > MOST_BYTES:
-            self._error(413, "a change is smaller")
+            self._error(413, "a change must be smaller")
         elif origin.netloc != self.headers["Host"] or self.headers.get_content_type() != "application/json":
-            self._error(403, "changes come from the page for review")
+            self._error(403, "changes must come from the review page")
         elif self.path != "/api/change":
             self._error(404, "there is nothing to write to")
         else:
@@ -222,7 +222,7 @@ class Handler(BaseHTTPRequestHandler):
             if not isinstance(asked, dict):
                 raise ValueError
         except ValueError:
-            self._error(400, "a change is an object in JSON")
+            self._error(400, "a change must be a JSON object")
             return
         try:
             self.server.review.change(who, asked)
@@ -238,7 +238,7 @@ class Handler(BaseHTTPRequestHandler):
             self._error(422, self.server.review.without_names(str(error)))
 
     def _of_this_machine(self) -> bool:
-        # A page of another site whose name was made to lead here would send that name.
+        # A page of another site whose name was made to resolve to this machine would send that name.
         if urlsplit(f"//{self.headers.get('Host', '')}").hostname in HERE:
             return True
         self._error(403, "this server answers to 127.0.0.1 only")
@@ -249,13 +249,13 @@ class Handler(BaseHTTPRequestHandler):
             cookie = f"{self._cookie()}={secret}; HttpOnly; SameSite=Lax; Path=/"
             self._redirect("/review.html", ("Set-Cookie", cookie))
         else:
-            self._error(403, "this link is of an earlier start: take the one that the command has printed")
+            self._error(403, "this link is from an earlier start: use the one that the command printed")
 
     def _cookie(self) -> str:
-        return f"review-{self.server.server_port}"  # cookies do not tell ports apart
+        return f"review-{self.server.server_port}"  # cookies do not distinguish ports
 
     def _who(self) -> str:
-        """The reviewer; "" after an answer, if it is nobody who may look."""
+        """Return the reviewer; for anybody else, send an error and return ""."""
         try:
             found = SimpleCookie(self.headers.get("Cookie", "")).get(self._cookie())
         except CookieError:
@@ -264,7 +264,7 @@ class Handler(BaseHTTPRequestHandler):
         for known, who in self.server.secrets.items():
             if hmac.compare_digest(secret.encode(), known.encode()):
                 return who
-        self._error(403, "open the link that the command has printed")
+        self._error(403, "open the link that the command printed")
         return ""
 
     def _page(self, html: str | None) -> None:
@@ -277,7 +277,7 @@ class Handler(BaseHTTPRequestHandler):
         self._send(200, json.dumps(value, ensure_ascii=False), "application/json")
 
     def _error(self, status: int, words: str) -> None:
-        self.close_connection = True  # what was not read of the request is not the next one
+        self.close_connection = True  # the unread rest of the request is not the next request
         self._send(status, words, "text/plain; charset=utf-8")
 
     def _redirect(self, path: str, *headers: tuple[str, str]) -> None:

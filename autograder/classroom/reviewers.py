@@ -1,4 +1,4 @@
-"""reviewers.csv: who looks at which submission. A row: student, reviewer."""
+"""reviewers.csv: who reviews which submission. A row: student, reviewer."""
 
 import csv
 import hashlib
@@ -26,9 +26,9 @@ def read_reviewers(folder: Path) -> dict[str, str]:
 
 
 def deal(students: Iterable[str], reviewers: Sequence[str], before: Mapping[str, str]) -> dict[str, str]:
-    """Give each student without a reviewer to the one who has fewest; nobody's reviewer changes.
+    """Assign each student without a reviewer to the reviewer with the fewest; nobody's reviewer changes.
 
-    The order does not depend on names that sort near each other, and is the same each time.
+    The order is unrelated to the order of names, and is the same each time.
     """
     dealt = dict(before)
     load = Counter(dict.fromkeys(reviewers, 0))

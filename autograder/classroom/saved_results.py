@@ -8,8 +8,8 @@ verdicts/anna.json     the student's verdict as data, for other programs: see do
 grades.csv             a row for each student
 not-graded.csv         a row for each file that does not count
 review.csv             the staff's decisions; see reports/review_file.py
-rubric.csv             comments and points to be used again; see reports/rubric.py
-requests.csv           what students want graded again; see reports/regrade_requests.py
+rubric.csv             reusable comments and points; see reports/rubric.py
+requests.csv           students' regrade requests; see reports/regrade_requests.py
 groups.csv             who hands in together; see gradebooks/groups.py
 report.html            for the instructor
 """
@@ -121,7 +121,7 @@ class Records:
         return read_groups(self.folder)
 
     def set_groups(self, path: Path) -> bool:
-        """Take the groups from a file; return whether they have changed.
+        """Read the groups from a file; return whether they have changed.
 
         Raises:
             UserError: if it is wrong.
@@ -220,7 +220,7 @@ class Records:
         sources: Mapping[str, str] | None = None,
         students: Sequence[str] = (),
     ) -> Verdict:
-        """The verdict on a student's submission; where the grader failed, its outcome says so.
+        """The verdict on a student's submission; if the grader failed, its outcome says so.
 
         Raises:
             UserError: if a decision of the staff does not fit it.

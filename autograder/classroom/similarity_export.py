@@ -33,7 +33,7 @@ def export_similarity(submissions: Path, out: Path, chosen: Assignment, groups: 
         UserError: if there is nothing to write, or it cannot be written.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UserError(f"{out} is there already: choose a new folder for --out")
+        raise UserError(f"{out} already exists: choose a new folder for --out")
     stubs = read_submission(chosen.released, chosen)
     intake = take_in(submissions, [chosen])
     found = intake.found
@@ -41,7 +41,7 @@ def export_similarity(submissions: Path, out: Path, chosen: Assignment, groups: 
     table = io.StringIO(newline="")
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(["filename", "full_name", "created_at"])
-    left_out = [f"left out {names_of(intake.unclaimed)} that no student has"] if intake.unclaimed else []
+    left_out = [f"left out {names_of(intake.unclaimed)} that belong to no student"] if intake.unclaimed else []
     left_students = 0
     seen: dict[str, str] = {}  # group -> the name of its folder and file
     try:
@@ -67,7 +67,7 @@ def export_similarity(submissions: Path, out: Path, chosen: Assignment, groups: 
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror}") from error
     together = len(found) - left_students - len(seen)
-    joined = [f"{together} submissions are with others of their group, which are not compared"] if together else []
+    joined = [f"{together} submissions are merged with others of their group, not compared"] if together else []
     return [*left_out, *notes, *joined, *commands(out, len(seen))]
 
 

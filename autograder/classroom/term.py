@@ -1,6 +1,6 @@
 """`python -m autograder term`: the points of a whole term, and the final grades with their arithmetic.
 
-term.csv and term.html have the points of all assignments. If course.toml has a plan of the term ([assignments.NAME]),
+term.csv and term.html have the points of all assignments. If course.toml has a plan for the term ([assignments.NAME]),
 final.csv and the page have final grades too.
 """
 
@@ -45,13 +45,13 @@ def assessed(folder: Path, page: Path, people: People) -> Assessed:
     members = {one.student: results.reports.get(one.submission) for one in read_groups(folder).members(results.digests)}
     graded = {student: report for student, report in members.items() if report is not None and not report.faulty}
     if not graded:
-        raise UserError(f"{folder} holds no grades: run batch first")
+        raise UserError(f"{folder} has no grades: run batch first")
     called = people.called(graded)
     first = next(iter(graded.values()))
     reviewed = read_review(folder)
     full = {(required_points(report), report.max_points) for report in graded.values()}
     if len(full) > 1:
-        raise UserError(f"the results in {folder} do not have the same full marks: run batch again, to its end")
+        raise UserError(f"the results in {folder} do not have the same full marks: run batch again until it ends")
     required = required_points(first)
     report = folder / "report.html"
     return Assessed(
@@ -94,12 +94,12 @@ def run(args: argparse.Namespace) -> int:
         )
     assignments = [assessed(folder, page, people) for folder in folders]
     if len({result.name for result in assignments}) < len(assignments):
-        raise UserError("two of the folders have the same name, which heads their column: rename one")
+        raise UserError("two of the folders have the same name, which is the header of their column: rename one")
     for number, result in enumerate(assignments):
         for other in assignments[:number]:
             if result.assignment and result.assignment == other.assignment:
                 raise UserError(
-                    f"{other.name} and {result.name} both hold results of the assignment {result.assignment}, which "
+                    f"{other.name} and {result.name} both have results of the assignment {result.assignment}, which "
                     "would count twice: name one of them"
                 )
     args.out.mkdir(parents=True, exist_ok=True)
@@ -141,7 +141,7 @@ def final(config: CourseConfig, people: People, names: list[str]) -> tuple[list[
         times = of_members(times, grades.submissions)
         term.append(assessed_in(people, name, policy, times, grades, plan.weight))
     if missing := [name for name in config.planned if name not in names]:
-        notes.append(f"the final grades are without {', '.join(missing)}, of which there are no results")
+        notes.append(f"the final grades exclude {', '.join(missing)}, which have no results")
     handed_in = {student for one in term for student in (*one.points, *one.ungraded)}
     if people.names and (strangers := sorted(handed_in - {*people.names})):
         notes.append(f"not on the roster: {', '.join(strangers)}")

@@ -26,11 +26,11 @@ FORMATS: dict[str, tuple[str, Callable[[Verdict], str]]] = {  # the ending of th
 
 
 def export_verdict(results: Path, out: Path, form: str, audience: Audience) -> Iterator[str]:
-    """Write the verdicts; lines that say what was written.
+    """Write the verdicts; yield lines that say what was written.
 
     Args:
         results: folder that batch has written.
-        form: one of FORMATS; only JSON is for the staff, too.
+        form: one of FORMATS; only JSON is also available for the staff.
 
     Raises:
         UserError: if there are none, or they cannot be written.
@@ -39,7 +39,7 @@ def export_verdict(results: Path, out: Path, form: str, audience: Audience) -> I
         raise UserError(f"--audience staff is for verdict/1 only: {form} is read by students")
     verdicts = dict(_for_staff(results) if audience == "staff" else _for_students(results))
     if not verdicts:
-        raise UserError(f"{results} holds no verdicts: run batch first")
+        raise UserError(f"{results} has no verdicts: run batch first")
     ending, convert = FORMATS[form]
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ def export_verdict(results: Path, out: Path, form: str, audience: Audience) -> I
     faults = sum(found["outcome"] == "fault" for found in verdicts.values())
     yield f"{len(verdicts)} verdicts for the {audience} are in {out}."
     if faults:
-        yield f"On {faults} of them the grader failed: they say so, and their points say nothing."
+        yield f"On {faults} of them the grader failed: they say so, and their points mean nothing."
 
 
 def _for_students(results: Path) -> Iterator[tuple[str, Verdict]]:

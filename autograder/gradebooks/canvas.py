@@ -20,8 +20,8 @@ ALIASES = {"login": ("SIS Login ID",), "sis": ("SIS User ID",), "id": ("ID",), "
 ASSIGNMENT = re.compile(r"(.*\S)\s*\((\d+)\)")
 NOT_A_STUDENT = re.compile(r"(?i)\s*(Muted|Manual Posting.*)?\s*")
 UNTOUCHED = {"EX": "excused in Canvas (EX)", "N/A": "not assigned in Canvas (N/A)"}
-# Downloaded submissions are named name_number of the student_number of the file_..., or name_LATE_number_...; all loose
-# files of a student together are named name_number (submissions/loose_files.py).
+# Downloaded submissions are named NAME_STUDENT NUMBER_FILE NUMBER_..., or NAME_LATE_STUDENT NUMBER_...; all loose
+# files of a student together are named NAME_STUDENT NUMBER (submissions/loose_files.py).
 DOWNLOADED = re.compile(r"_(\d+)(?:_\d+_|$)")
 NO_LETTER = re.compile(r"[\W_]+")
 WAYS = ("login", "id", "name")  # how to match students by default: the way with the most matches
@@ -58,7 +58,7 @@ def canvas_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:
     header = [cell.strip() for cell in sheet.header]
     if not ({"Student", "LastName"} & set(header[:1]) and {"ID", "Section"} <= set(header)):
         raise UserError(
-            f"{sheet.path} is not a gradebook of Canvas: the first row must begin with Student and have ID and "
+            f"{sheet.path} is not a Canvas gradebook: the first row must begin with Student and have ID and "
             "Section. In Canvas: Grades, Export, Export Entire Gradebook"
         )
     at = find_assignment(sheet, header, column)
@@ -66,7 +66,7 @@ def canvas_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:
     points = next((row for row in range(1, len(sheet.rows)) if "Points Possible" in sheet.cell(row, 0)), None)
     worth = sheet.cell(points, at) if points is not None else ""
     if "read only" in worth:
-        raise UserError(f"{sheet.path}: the column {header[at]!r} is read only: choose that of an assignment")
+        raise UserError(f"{sheet.path}: the column {header[at]!r} is read-only: choose the column of an assignment")
     possible = read_number(worth)
     students = [row for row in range(1, len(sheet.rows)) if row != points and is_student(sheet.rows[row])]
     wide = 2 if header[0] == "LastName" else 1
@@ -96,7 +96,7 @@ def find_assignment(sheet: Sheet, header: list[str], wanted: str) -> int:
         if len(fitting) == 1:
             return fitting[0]
     listed = ", ".join(matched[0] for matched in columns.values()) or "none"
-    raise UserError(f"{sheet.path} has no single column for the assignment {wanted!r}; there is: {listed}")
+    raise UserError(f"{sheet.path} has no single column for the assignment {wanted!r}; its columns: {listed}")
 
 
 def is_student(cells: list[str]) -> bool:

@@ -18,7 +18,7 @@ from autograder.reports.csv_sheet import Sheet
 from course.errors import UserError
 
 TOKEN = "CANVAS_TOKEN"
-PATIENCE, POLL = 600.0, 1.0  # seconds for Canvas to work off one call
+PATIENCE, POLL = 600.0, 1.0  # seconds for Canvas to process one call
 HEADER = ("Student", "ID", "SIS User ID", "SIS Login ID", "Email", "Section")
 
 
@@ -38,9 +38,9 @@ class CanvasAssignment:
         if self._about.get("grading_type", "points") != "points":
             raise UserError(f"{self.title} is graded with {self._about['grading_type']}: set it to points there")
         if not self._about.get("published", True):
-            raise UserError(f"{self.title} is not published: Canvas takes no grades for it")
+            raise UserError(f"{self.title} is not published: Canvas accepts no grades for it")
         if self._about.get("moderated_grading") and not self._about.get("grades_published"):
-            raise UserError(f"{self.title} is moderated: Canvas takes no grades until the moderator releases them")
+            raise UserError(f"{self.title} is moderated: Canvas accepts no grades until the moderator releases them")
         self._criteria = self._about.get("rubric") or []
 
     def _all(self, path: str, *fields: tuple[str, str]) -> list[Any]:
@@ -55,7 +55,7 @@ class CanvasAssignment:
         fields = [("include[]", "submission_comments"), ("include[]", "rubric_assessment")]
         found = self._all(f"{self._place}/submissions", *fields)
         if any("user_id" not in one for one in found):
-            raise UserError(f"{self.title} is graded anonymously: Canvas does not tell whose a submission is")
+            raise UserError(f"{self.title} is graded anonymously: Canvas does not show whose a submission is")
         return found
 
     def roster(self, students: Sequence[str], match: str | None, policy: Policy) -> Roster:
@@ -83,7 +83,7 @@ class CanvasAssignment:
     def held(self, users: Sequence[str]) -> dict[str, Held]:
         found, wanted = {}, set(users)
         for one in self._submissions() if users else ():
-            # Canvas' own late policy takes points from the score; what was entered is what we compare with.
+            # Canvas' own late policy deducts points from the score; we compare with the score that was entered.
             score = one["entered_score"] if one.get("entered_score") is not None else one.get("score")
             if str(one["user_id"]) in wanted:
                 rubric = {
@@ -101,7 +101,7 @@ class CanvasAssignment:
         for criterion in self._criteria:
             stage = named.get(normal(criterion["description"]))
             if stage is None or Decimal(str(criterion["points"])) != _cents(stage.full):
-                self._leave_rubric(f"its criterion {criterion['description']!r} is no stage with as many points")
+                self._leave_rubric(f"its criterion {criterion['description']!r} is not a stage with the same points")
                 return {}
             found[str(criterion["id"])] = _cents(stage.points)
         if found and self._about.get("use_rubric_for_grading"):
@@ -114,7 +114,7 @@ class CanvasAssignment:
             self.notes.append(note)
 
     def send(self, changes: Sequence[Change]) -> None:
-        """Send all in one call, and wait until Canvas has worked it off."""
+        """Send all in one call, and wait until Canvas has processed it."""
         fields = []
         for change in changes:
             data = f"grade_data[{change.user}]"
@@ -127,9 +127,7 @@ class CanvasAssignment:
         until = time.monotonic() + PATIENCE
         while progress["workflow_state"] in ("queued", "running"):
             if time.monotonic() > until:
-                raise UserError(
-                    f"Canvas is still working after {PATIENCE:g} seconds: start the same command again later"
-                )
+                raise UserError(f"Canvas is still working after {PATIENCE:g} seconds: run the same command again later")
             time.sleep(POLL)
             progress, _ = self._service.ask(f"/api/v1/progress/{progress['id']}")
         if progress["workflow_state"] == "failed":

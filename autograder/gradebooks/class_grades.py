@@ -33,7 +33,7 @@ class StagePoints:
 
 @dataclass(frozen=True)
 class Details:
-    """More about a submission than its points."""
+    """Details of a submission besides its points."""
 
     stages: tuple[StagePoints, ...] = ()
     comments: tuple[str, ...] = ()  # of the staff
@@ -62,7 +62,7 @@ def read_class(folder: Path) -> ClassGrades:
     Raises:
         UserError: if the folder has no results, or batch did not finish.
     """
-    again = "run batch again, to its end"
+    again = "run batch again until it ends"
     try:
         name = str(json.loads((folder / "batch.json").read_bytes())["assignment"])
         table = io.StringIO((folder / "grades.csv").read_bytes().decode("utf-8-sig"), newline="")
@@ -71,9 +71,7 @@ def read_class(folder: Path) -> ClassGrades:
             for row in csv.DictReader(table)
         ]
     except FileNotFoundError as error:
-        raise UserError(
-            f"{folder} holds no finished results of batch ({error.filename} is missing): {again}"
-        ) from error
+        raise UserError(f"{folder} has no finished results of batch ({error.filename} is missing): {again}") from error
     except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
         raise UserError(f"the results in {folder} cannot be read ({error}): {again}") from error
     entries, review, asked = _entries(folder / "results"), read_review(folder), read_points(folder)
@@ -116,7 +114,7 @@ def read_class(folder: Path) -> ClassGrades:
 
 
 def assignment_in(folder: Path) -> str:
-    """Return the name of the assignment that a folder of results is about; "" if it holds none."""
+    """Return the name of the assignment that a results folder is about; "" if it has no results."""
     try:
         return str(json.loads((folder / "batch.json").read_bytes())["assignment"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -136,7 +134,7 @@ def _entries(folder: Path) -> dict[str, dict[str, Any]]:
         except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError):
             continue
         if cell in entries:
-            raise UserError(f"{folder} holds two results for {cell}: rename one of the submissions and grade again")
+            raise UserError(f"{folder} has two results for {cell}: rename one of the submissions and grade again")
         entries[cell] = entry
     return entries
 
@@ -179,7 +177,7 @@ def reviewed(report: dict[str, Any], decisions: list[Decision]) -> dict[str, Any
 
 
 def _details(report: dict[str, Any], decisions: list[Decision]) -> Details:
-    """What a reviewed report says of stages, and what the staff says."""
+    """Return the points by stage of a reviewed report, and the comments of the staff."""
     stages = []
     for stage in report["stages"]:
         points, full = (sum((Fraction(test[key]) for test in stage["tests"]), Fraction(0)) for key in KEYS)
@@ -190,7 +188,7 @@ def _details(report: dict[str, Any], decisions: list[Decision]) -> Details:
 
 
 def with_questions(points: Points, asked: Mapping[str, tuple[Fraction, Fraction]], cell: str) -> Points:
-    """The points with those for questions about the student's own code, where the class was asked some."""
+    """Add the points for questions about the student's own code, if the class was asked any."""
     full = max((most for _, most in asked.values()), default=Fraction(0))
     earned = asked.get(cell, (Fraction(0), full))[0]
     return replace(points, required=points.required + earned, full=points.full + full)
@@ -213,4 +211,4 @@ def _fraction(text: str) -> Fraction:
     try:
         return Fraction(Decimal(text))
     except (InvalidOperation, ValueError, OverflowError) as error:
-        raise UserError(f"grades.csv holds {text!r} where a total is expected: run batch again") from error
+        raise UserError(f"grades.csv has {text!r} where a total is expected: run batch again") from error

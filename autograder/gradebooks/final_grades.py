@@ -1,8 +1,7 @@
 """The final grades of a term, with their arithmetic: late days and slip days, dropped assignments, weights.
 
-Pure functions with exact numbers. Each assignment's grade is computed by its policy, as a
-percentage of its full marks. The lowest are dropped. The rest is averaged by weight, and only then rounded, half up,
-to two decimals.
+Pure functions with exact numbers. Each assignment's grade is computed by its policy, as a percentage of its full
+marks. The lowest are dropped. The rest is averaged by weight, and only then rounded, half up, to two decimals.
 """
 
 from collections import Counter
@@ -21,12 +20,12 @@ from autograder.gradebooks.people import People
 
 @dataclass(frozen=True)
 class Assessed:
-    """An assignment of the term: by student, what counts for a grade."""
+    """An assignment of the term, with everything that counts for grades, by student."""
 
     name: str
     policy: Policy
     points: Mapping[str, Points]
-    times: Mapping[str, datetime] = field(default_factory=dict)  # by normal name
+    times: Mapping[str, datetime] = field(default_factory=dict)  # by normalised name
     ungraded: Mapping[str, str] = field(default_factory=dict)  # student -> why there are no points
     weight: Fraction = Fraction(1)
 
@@ -65,10 +64,10 @@ def assessed_in(
     grades: ClassGrades | None = None,
     weight: Fraction = Fraction(1),
 ) -> Assessed:
-    """Return an assignment with students called as in the roster, wherever they are named.
+    """Return an assignment with all students named as in the roster.
 
     Args:
-        times: by normal name of a submission, or of anything else that the roster has about a student.
+        times: by the normalised name of a submission, or of anything else that the roster has about a student.
         grades: the points of the class; None if only times are of interest.
     """
     late = policy.late and replace(
@@ -87,20 +86,20 @@ def assessed_in(
 
 
 def named(times: Mapping[str, datetime], students: Iterable[str]) -> dict[str, datetime]:
-    """Return times by the submissions' own spelling, where a submission has that name."""
+    """Return times by the submissions' own spelling, if a submission has that name."""
     spelled = {normal(student): student for student in students}
     return {spelled.get(key, key): moment for key, moment in times.items()}
 
 
 def slip_days(term: Sequence[Assessed], budget: int, each: int | None) -> dict[str, dict[str, int]]:
-    """Return the slip days that students use: by assignment, by normal name.
+    """Return the slip days that students use: by assignment, by normalised name.
 
-    They are used by themselves, in the order of the deadlines, as many as an assignment needs. Work that comes after
+    They are used automatically, in the order of the deadlines, as many as an assignment needs. Work that comes after
     the last moment uses none.
 
     Args:
-        budget: of a student, for the whole term.
-        each: at most so many for one assignment.
+        budget: the slip days of a student for the whole term.
+        each: the most slip days for one assignment.
     """
     used: dict[str, dict[str, int]] = {one.name: {} for one in term}
     spent = Counter[str]()
@@ -123,7 +122,7 @@ def final_grades(
 
     Args:
         students: everybody who gets one; what a student has not handed in counts as 0.
-        drop: the number of assignments, those with the lowest percentages, that do not count.
+        drop: the number of assignments with the lowest percentages that do not count.
     """
     slips = slip_days(term, budget, each)
     return [_final(student, [_part(one, student, slips[one.name]) for one in term], term, drop) for student in students]
@@ -136,7 +135,7 @@ def _part(one: Assessed, student: str, slips: Mapping[str, int]) -> Part:
         return Part(one.name, Fraction(0), f"nothing handed in, 0 of {number(one.full)}")
     moment = one.times.get(normal(student))
     if one.policy.late and moment is None:
-        return Part(one.name, None, "no grade (when it was handed in is not known)")
+        return Part(one.name, None, "no grade (the submission time is not known)")
     free = slips.get(normal(student), 0)
     grade: Grade = grade_of(student, one.points[student], one.policy, moment, free)
     return Part(one.name, Fraction(grade.final) / one.full * 100, grade.explanation, grade.slipped)

@@ -41,7 +41,7 @@ class Late:
     max_percent: Fraction = Fraction(100)
     grace: timedelta = timedelta(0)  # a tolerance; beyond it, lateness counts from the deadline
     last: datetime | None = None  # work after this moment gets no points
-    extensions: Mapping[str, datetime] = field(default_factory=dict)  # normal name -> deadline; shifts `last`
+    extensions: Mapping[str, datetime] = field(default_factory=dict)  # normalised name -> deadline; shifts `last`
     zone: tzinfo | None = None  # for times without a zone; None rejects them
 
     def due(self, student: str) -> datetime:
@@ -66,7 +66,7 @@ class Late:
         return min(real, max(end - start, timedelta.resolution)) if real > timedelta(0) else real
 
     def too_late(self, student: str, handed_in: datetime) -> bool:
-        """Whether the work gets no points any more."""
+        """Whether the work no longer gets any points."""
         if self.last is None or self.days_late(student, handed_in) == 0:
             return False
         return handed_in > self.last + (self.due(student) - self.deadline)
@@ -79,7 +79,7 @@ class Policy:
     late: Late | None = None
     capped: bool = False  # whether extra credit only makes up for lost points
     worth: Fraction | None = None  # full marks in the gradebook; None: the number of points
-    slips: Mapping[str, int] = field(default_factory=dict)  # normal name -> days late that cost nothing
+    slips: Mapping[str, int] = field(default_factory=dict)  # normalised name -> days late that cost nothing
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def grade_of(
         said.append(f"handed in {shown(handed_in, late.zone)}, due {shown(late.due(student), late.zone)}")
         if late.too_late(student, handed_in):
             percent, penalty = Fraction(100), counted
-            said[-1] += ": after the last moment, nothing counts"
+            said[-1] += ": after the last moment, no points"
         elif days:
             slipped = min(ceil(days), policy.slips.get(normal(student), 0) if free is None else free)
             percent = min(max(days - slipped, NONE) * late.percent_per_day, late.max_percent)
@@ -135,7 +135,7 @@ def grade_of(
             said[-1] += f", {slipped} slip {'day' if slipped == 1 else 'days'} used" if slipped else ""
             said.append(f"minus {number(percent)} % of {number(base)} = {number(penalty)}")
         else:
-            said[-1] += ": on time" if handed_in <= late.due(student) else ": within the grace"
+            said[-1] += ": on time" if handed_in <= late.due(student) else ": within the grace period"
     rest = counted - penalty
     if policy.worth not in (None, points.full):
         said.append(f"{number(rest)} of {number(points.full)} is {number(scaled(rest, points, policy))}")

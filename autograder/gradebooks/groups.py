@@ -1,7 +1,7 @@
 """groups.csv: who hands in together. One submission of a group counts for all its members.
 
 A row: group, student. A submission belongs to a group if it is named after the group or after a member, as folders, or
-as Canvas or Moodle name downloads. Several submissions of a group must be the same (Moodle gives each member a copy).
+as Canvas or Moodle name downloads. Several submissions of a group must be identical (Moodle gives each member a copy).
 """
 
 from collections import defaultdict
@@ -30,15 +30,15 @@ class Member:
 
 @dataclass(frozen=True)
 class Groups:
-    """The groups of a class; none by default, then everybody is alone."""
+    """The groups of a class. By default there are none, and everybody works alone."""
 
     students: dict[str, tuple[str, ...]] = field(default_factory=dict)  # group -> students, as written
 
     def members(self, digests: Mapping[str, str]) -> list[Member]:
-        """Return all students of a class: of groups, and those who hand in alone.
+        """Return all students of a class: group members, and those who hand in alone.
 
         Args:
-            digests: the submissions, with a digest of what is in them.
+            digests: the submissions, with a digest of their contents.
         """
         of_name = {key: group for group in self.students for key in _keys(group)}
         of_name |= {key: group for group, students in self.students.items() for one in students for key in _keys(one)}
@@ -61,18 +61,18 @@ class Groups:
         return [Member(name, counts, why, group) for name in names]
 
     def together(self, submission: str) -> str:
-        """The group that a submission belongs to; its own name if it is of nobody's group."""
+        """The group that a submission belongs to; its own name if it belongs to no group."""
         member = next((one for one in self.members({submission: ""}) if one.submission == submission), None)
         return member.group or submission if member else submission
 
 
 def _keys(name: str) -> list[str]:
-    """How a name of groups.csv is compared: as it is, and as Canvas and Moodle write it into file names."""
+    """The forms of a name in groups.csv: as it is, and as Canvas and Moodle write it into file names."""
     return [normal(name), normal(canvas.letters(name)), normal(moodle.as_in_files(name))]
 
 
 def _aliases(submission: str) -> set[str]:
-    """What a submission's name says about whose it is: all of it, or the name or number in it."""
+    """The names that can identify a submission: its whole name, and the name or number in it."""
     parts = (submission, *(read(submission) for room in (canvas, moodle) for read in (room.name_in, room.number_in)))
     return {normal(part) for part in parts} - {""}
 

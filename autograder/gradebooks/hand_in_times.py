@@ -40,7 +40,7 @@ def find_zone(name: str) -> tzinfo:
         return ZoneInfo(name)
     except (OSError, ValueError, KeyError):
         raise UserError(
-            f"there is no time zone {name!r} on this machine: take a name such as Europe/Berlin or an offset such as "
+            f"there is no time zone {name!r} on this machine: use a name such as Europe/Berlin or an offset such as "
             "+02:00 (on Windows, pip install tzdata adds the names)"
         ) from None
 
@@ -55,7 +55,7 @@ def in_zone(local: datetime, zone: tzinfo) -> datetime:
         UserError: if the year is far from ours. At both ends of the calendar, times cannot be converted or compared.
     """
     if local.year not in YEARS:
-        raise UserError(f"the year {local.year} is out of range: for a deadline that never passes, take 2100")
+        raise UserError(f"the year {local.year} is out of range: for a deadline that never passes, use 2100")
     return max(local.replace(tzinfo=zone, fold=fold).astimezone(timezone.utc) for fold in (0, 1))
 
 
@@ -77,17 +77,17 @@ def read_moment(text: str, zone: tzinfo | None) -> datetime:
         whole, _, part = clock.partition(".")
         local = datetime.fromisoformat(f"{day} {whole}").replace(microsecond=int(part.ljust(6, "0") or 0))
     except ValueError:
-        raise UserError(f"{text.strip()!r} is not a moment: {FORM}") from None
+        raise UserError(f"{text.strip()!r} is not a time: {FORM}") from None
     if not name and zone is None:
-        raise UserError(f"{text.strip()!r} names no time zone: {FORM}")
+        raise UserError(f"{text.strip()!r} has no time zone: {FORM}")
     return in_zone(local, find_zone(name) if name else zone or timezone.utc)
 
 
 def timestamps(found: Iterable[Found], assignment: str) -> tuple[dict[str, datetime], list[str]]:
-    """Read nbgrader's timestamps beside the submissions, by normal name, and describe those that cannot be read.
+    """Read nbgrader's timestamps beside the submissions, by normalised name, and describe those that cannot be read.
 
-    Students without such a file are left out, and so are those with an unreadable one: students can add the file
-    themselves, and it must not stop the class. As in nbgrader, a timestamp without a zone is UTC.
+    Students without such a file, or with an unreadable one, are left out: students can add the file themselves, and it
+    must not stop the class. As in nbgrader, a timestamp without a zone is UTC.
     """
     times, notes = {}, []
     for submission in found:
@@ -99,7 +99,7 @@ def timestamps(found: Iterable[Found], assignment: str) -> tuple[dict[str, datet
                 times[normal(submission.student)] = read_moment(text, timezone.utc)
             except (Unreadable, UnicodeDecodeError, UserError) as error:
                 notes.append(
-                    f"{submission.student}: timestamp.txt is left out ({error}); give the time in a file with --times"
+                    f"{submission.student}: timestamp.txt is ignored ({error}); give the time in a file with --times"
                 )
             break
     return times, notes
@@ -108,7 +108,7 @@ def timestamps(found: Iterable[Found], assignment: str) -> tuple[dict[str, datet
 def hand_in_times(
     chosen: Assignment, zone: tzinfo | None, times: Path | None, submissions: Path | None
 ) -> tuple[dict[str, datetime], list[str]]:
-    """Return the submission times by normal name, and notes on unreadable ones.
+    """Return the submission times by normalised name, and notes on unreadable ones.
 
     Args:
         times: a file, as for `times_in`; it overrides the timestamps.
@@ -124,7 +124,7 @@ def hand_in_times(
 
 
 def of_members(times: Mapping[str, datetime], submissions: Mapping[str, str]) -> dict[str, datetime]:
-    """Return times for the members of groups, too: the time of a group's submission is everybody's.
+    """Return times for the members of groups, too: the time of the group's submission applies to all.
 
     Args:
         submissions: the submission that counts, by student.
@@ -137,7 +137,7 @@ def of_members(times: Mapping[str, datetime], submissions: Mapping[str, str]) ->
 
 
 def times_in(path: Path, zone: tzinfo | None) -> dict[str, datetime]:
-    """Read times by normal name from a CSV file with the columns student and time, or from a JSON file of Canvas.
+    """Read times by normalised name from a CSV file with the columns student and time, or a JSON file from Canvas.
 
     Raises:
         UserError: if it is not such a file.
@@ -168,7 +168,7 @@ def times_of_canvas(path: Path) -> dict[str, datetime]:
     Raises:
         UserError: if the file has any other content.
     """
-    wrong = f"{path} is no list of submissions of Canvas (GET .../assignments/NUMBER/submissions)"
+    wrong = f"{path} is not a list of submissions from Canvas (GET .../assignments/NUMBER/submissions)"
     try:
         text = path.read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:

@@ -38,7 +38,7 @@ def match(students: Iterable[str], keys: Mapping[int, str], key_of: Callable[[st
         if key := normal(key_of(student)):
             claims[key].append(student)
         else:
-            unmatched[student] = "its name does not tell whose it is"
+            unmatched[student] = "its name does not show whose it is"
     row_of: dict[str, int] = {}
     for key, claiming in claims.items():
         candidates = rows.get(key, [])

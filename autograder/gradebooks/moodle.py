@@ -34,7 +34,7 @@ def moodle_roster(sheet: Sheet, matched_by: str, zone: tzinfo | None) -> Roster:
 
     Args:
         matched_by: one of ALIASES, or the header of any other column.
-        zone: of the dates in it; None if they are not needed.
+        zone: the time zone of its dates; None if they are not needed.
 
     Raises:
         UserError: if the file is not a grading worksheet, or the assignment does not use points.
@@ -42,7 +42,7 @@ def moodle_roster(sheet: Sheet, matched_by: str, zone: tzinfo | None) -> Roster:
     missing = [name for name in ("Identifier", "Grade", "Last modified (grade)") if not sheet.has(name)]
     if missing:
         raise UserError(
-            f"{sheet.path} is not a grading worksheet of Moodle: it has no column {missing[0]!r}. In Moodle, set the "
+            f"{sheet.path} is not a Moodle grading worksheet: it has no column {missing[0]!r}. In Moodle, set the "
             "language to English, and 'Offline grading worksheet' in the settings of the assignment; then View all "
             "submissions, Download grading worksheet"
         )

@@ -23,12 +23,12 @@ from autograder.reports.csv_sheet import Sheet
 from course.errors import UserError
 
 TOKEN = "MOODLE_TOKEN"
-AT_ONCE = 50  # students in a call: by default PHP drops what exceeds 1,000 fields, without a word
+AT_ONCE = 50  # students in a call: by default PHP silently drops everything beyond 1,000 fields
 HEADER = (
     *("Identifier", "Full name", "Email address", "Grade", "Maximum Grade", "Grade can be changed"),
     "Last modified (grade)",
 )
-HTML = "1"  # Moodle's number of the format
+HTML = "1"  # Moodle's number for the format
 NO_GRADE = Decimal("-1.00")
 
 
@@ -50,7 +50,7 @@ class MoodleAssignment:
         fitting = [one for one in there if assignment in (str(one["cmid"]), one["name"])]
         if len(fitting) != 1:
             listed = ", ".join(f"{one['name']!r} ({one['cmid']})" for one in there) or "none"
-            raise UserError(f"there is no single assignment {assignment!r} in the course {course}; there is: {listed}")
+            raise UserError(f"there is no single assignment {assignment!r} in course {course}; assignments: {listed}")
         self._about = fitting[0]
         self._id = str(self._about["id"])
         self.title = f"{self._about['name']!r} on Moodle"
@@ -61,7 +61,7 @@ class MoodleAssignment:
             tuple(one.get(key) for key in ("subtype", "plugin", "name", "value")) for one in self._about["configs"]
         )
         self._takes_comments = enabled in settings
-        self._texts: dict[str, str] = {}  # the feedback that is there, as HTML
+        self._texts: dict[str, str] = {}  # the existing feedback, as HTML
 
     def _call(self, function: str, *fields: tuple[str, str]) -> Any:
         every = [("wstoken", self._service.token), ("wsfunction", function), ("moodlewsrestformat", "json"), *fields]
@@ -90,7 +90,7 @@ class MoodleAssignment:
         return roster
 
     def _times(self, users: Sequence[Any]) -> dict[int, datetime]:
-        """When work was handed in; that of a team is the time of all its members."""
+        """Return the submission times; a team's time applies to all its members."""
         handed_in = [
             one
             for one in self._of_assignment("mod_assign_get_submissions", "submissions")
@@ -129,7 +129,7 @@ class MoodleAssignment:
         return {}
 
     def send(self, changes: Sequence[Change]) -> None:
-        """Send the grades, so many in a call. Feedback from somebody else stays."""
+        """Send the grades, `AT_ONCE` per call. Feedback from other people stays."""
         state = "readyforrelease" if self._about.get("markingworkflow") else ""
         if state:
             self.notes.append("the assignment has a marking workflow: release the grades in Moodle")
@@ -154,5 +154,5 @@ class MoodleAssignment:
 
 
 def _plain(html: str) -> str:
-    """The text of feedback that we have sent, whatever Moodle has put around it."""
+    """The text of feedback that we have sent, without the HTML that Moodle has added."""
     return unescape(re.sub(r"<[^>]*>", "", re.sub(r"<br\s*/?>\n?", "\n", html))).strip()

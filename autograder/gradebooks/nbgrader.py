@@ -55,7 +55,7 @@ def place_of(url: str) -> Place:
         if url:
             return Place(url)
         raise UserError(
-            f"there is no {CONFIG} in this folder, so it is not known where the gradebook is: call the command in the "
+            f"there is no {CONFIG} in this folder, so the gradebook cannot be found: run the command in the "
             "folder of the course, or give the address, for instance --gradebook sqlite:///gradebook.db"
         )
     from nbgrader.apps import NbGrader
@@ -107,7 +107,7 @@ def opened(place: Place, assignment: Assignment) -> Iterator[Any]:
             warnings.simplefilter("ignore", SAWarning)  # nbgrader adds a submission in an odd order
             yield gradebook
     except MissingEntry as error:
-        raise UserError(f"{name} does not know {assignment.name} as it is now ({error}): {command}") from error
+        raise UserError(f"{name} does not match {assignment.name} as it is now ({error}): {command}") from error
     except (InvalidEntry, SQLAlchemyError) as error:
         raise UserError(f"cannot use the gradebook {name}: {_first_line(error)}") from error
     finally:

@@ -2,7 +2,7 @@
 
 Brightspace: OrgDefinedId and Username begin with "#", grade items are called "NAME Points Grade <Numeric MaxPoints:100
 ...>", and the last column, End-of-Line Indicator, is "#". Blackboard: grade columns are called "NAME [Total Pts: 100
-Score] |12345"; the number is what an upload goes by. Totals ("up to 100") are computed there.
+Score] |12345"; an upload is matched by the number. Totals ("up to 100") are computed there.
 """
 
 import re
@@ -30,11 +30,11 @@ def brightspace_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:
         matched_by: login, id, email, or the header of any column.
 
     Raises:
-        UserError: if it is none, or has no such item.
+        UserError: if it is not such a file, or has no such item.
     """
     if not sheet.has("End-of-Line Indicator") or not (sheet.has("Username") or sheet.has("OrgDefinedId")):
         raise UserError(
-            f"{sheet.path} is not a gradebook of Brightspace: it needs Username or OrgDefinedId, and End-of-Line "
+            f"{sheet.path} is not a Brightspace gradebook: it needs Username or OrgDefinedId, and End-of-Line "
             "Indicator. In Brightspace: Grades, Enter Grades, Export, with Both as key field and Points Grade"
         )
     return _roster(sheet, BRIGHTSPACE, column, matched_by, lambda cell: cell.removeprefix("#"))
@@ -48,11 +48,11 @@ def blackboard_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:
         matched_by: login, id, or the header of any column.
 
     Raises:
-        UserError: if it is none, or has no such column.
+        UserError: if it is not such a file, or has no such column.
     """
     if not sheet.has("Username"):
         raise UserError(
-            f"{sheet.path} is not a gradebook of Blackboard: it has no column Username. In Blackboard, with English as "
+            f"{sheet.path} is not a Blackboard gradebook: it has no column Username. In Blackboard, with English as "
             "language: Gradebook, Download Grades"
         )
     return _roster(sheet, BLACKBOARD, column, matched_by, str)
@@ -64,7 +64,7 @@ def _roster(sheet: Sheet, items: re.Pattern[str], column: str, matched_by: str, 
     wanted = [at for at, matched in columns.items() if column.strip() in (matched[0], *matched.groupdict().values())]
     if len(wanted) != 1:
         listed = ", ".join(matched["name"] for matched in columns.values()) or "none"
-        raise UserError(f"{sheet.path} has no single column for the assignment {column!r}; there is: {listed}")
+        raise UserError(f"{sheet.path} has no single column for the assignment {column!r}; its columns: {listed}")
     most = read_number(columns[wanted[0]]["most"] or "")
     key = sheet.column(ALIASES[items].get(matched_by, matched_by))
     roster = csv_roster(sheet, header[wanted[0]], header[key])

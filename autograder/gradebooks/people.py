@@ -1,4 +1,4 @@
-"""Who handed what in: the students of the roster, and the submissions that are named after them."""
+"""Who handed in what: the students on the roster, and the submissions named after them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -13,10 +13,10 @@ from course.errors import UserError
 
 @dataclass(frozen=True)
 class People:
-    """The students of a course. Without a roster, everybody is called as the submissions are."""
+    """The students of a course. Without a roster, students have the names of their submissions."""
 
     names: tuple[str, ...] = ()  # in the order of the roster
-    _by_key: Mapping[str, str] = field(default_factory=dict)  # a normal cell of a row -> the name in it
+    _by_key: Mapping[str, str] = field(default_factory=dict)  # a normalised cell of a row -> the name in that row
 
     def name(self, submission: str) -> str:
         """Return the name of the student whose submission it is; the submission's own name if nobody is found."""

@@ -25,7 +25,7 @@ LATE_KEYS = (
     *("deadline", "timezone", "grace_minutes", "percent_per_day", "days", "percent_of", "max_percent", "last"),
     "extensions",
 )
-# What a table [assignments.NAME] may have.
+# The keys of a table [assignments.NAME].
 PLANNED_KEYS = ("weight", "graded", "column", "times", "submissions", *LATE_KEYS, *GRADE_KEYS)
 
 
@@ -40,7 +40,9 @@ def read_policy(path: Path) -> Policy:
     except OSError as error:
         raise UserError(f"cannot read the policy {path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:  # also for a number of thousands of digits
-        raise UserError(f"the policy {path} is not TOML: {error} (names with umlauts or signs need quotes)") from error
+        raise UserError(
+            f"the policy {path} is not TOML: {error} (names with umlauts or symbols need quotes)"
+        ) from error
     file = Table(path, "", entries, ("grade", "late"))
     late = file.table("late", LATE_KEYS)
     if "late" in entries:
@@ -58,7 +60,7 @@ def policy_of_course(config: CourseConfig, assignment: str) -> Policy:
     where = f"assignments.{assignment}"
     for key in own:
         if key not in (*LATE_KEYS, *GRADE_KEYS):
-            raise UserError(f"{config.path}: {where} has the key {key!r}; there is {', '.join(PLANNED_KEYS)}")
+            raise UserError(f"{config.path}: {where} has the key {key!r}; the keys are {', '.join(PLANNED_KEYS)}")
     late = {**config.late, **{key: value for key, value in own.items() if key in LATE_KEYS}}
     grade = {**config.grade, **{key: value for key, value in own.items() if key in GRADE_KEYS}}
     policy = policy_from(
@@ -86,9 +88,9 @@ def read_late(table: "Table") -> Late:
     extensions: dict[str, datetime] = {}
     for student in extended.entries:
         if (moment := extended.moment(student, zone)) < deadline:
-            extended.wrong(student, "is before the deadline of all: give a later moment, or leave it out")
+            extended.wrong(student, "is before the deadline for all: give a later time, or leave it out")
         if extensions.setdefault(normal(student), moment) is not moment:
-            extended.wrong(student, "stands there twice")
+            extended.wrong(student, "occurs twice")
     return Late(
         deadline=deadline,
         percent_per_day=table.number("percent_per_day", 0, 100, 0),
@@ -116,7 +118,7 @@ class Table:
         self.entries = entries
         for key in entries:
             if known is not None and key not in known:
-                self.wrong(key, f"is not a key of a policy; there is {', '.join(known)}")
+                self.wrong(key, f"is not a key of a policy; the keys are {', '.join(known)}")
 
     def wrong(self, key: str, why: str) -> NoReturn:
         """Raise an error about a key."""

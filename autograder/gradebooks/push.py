@@ -1,4 +1,7 @@
-"""Send the grades of a class to a learning platform. What is there already is not sent, so a stopped run can go on."""
+"""Send the grades of a class to a learning platform.
+
+Grades that have arrived are not sent again, so a stopped run can continue.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +16,7 @@ from autograder.gradebooks.roster import EXPORTED, FEEDBACK, Line, Roster, fill
 
 @dataclass(frozen=True)
 class Held:
-    """What the platform has for a student."""
+    """The existing grade of a student on the platform."""
 
     grade: Decimal | None = None
     comments: tuple[str, ...] = ()
@@ -23,7 +26,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Change:
-    """What is sent for a student."""
+    """The grade to send for a student."""
 
     user: str  # the platform's number
     name: str
@@ -48,7 +51,7 @@ class Platform(Protocol):
         """Return its students as the gradebook file that it would export."""
 
     def held(self, users: Sequence[str]) -> dict[str, Held]:
-        """Return what it has, by the numbers of the students."""
+        """Return the existing grades, by student number."""
 
     def criteria(self, details: Details) -> dict[str, Decimal]:
         """Return the points of a student by the criteria of the assignment's rubric; empty if it has none."""
@@ -59,7 +62,7 @@ class Platform(Protocol):
 
 @dataclass(frozen=True)
 class Plan:
-    """What there is to send."""
+    """The changes to send."""
 
     lines: list[Line]
     changes: list[Change]

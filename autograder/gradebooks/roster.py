@@ -86,7 +86,7 @@ def fill(roster: Roster, grades: ClassGrades, policy: Policy, times: dict[str, d
         elif row in roster.locked:
             lines.append(Line(KEPT, student, name, roster.locked[row], grade))
         elif grade is None:
-            lines.append(Line(UNGRADED, student, name, "when it was handed in is not known"))
+            lines.append(Line(UNGRADED, student, name, "the submission time is not known"))
         else:
             check(roster, row, student, grade, policy)
             roster.sheet.fill(row, roster.column, str(grade.final))
@@ -117,7 +117,7 @@ def write_feedback(roster: Roster, row: int, grade: Grade) -> str:
     if roster.feedback is None:
         return ""
     if (old := roster.sheet.cell(row, roster.feedback)) and FEEDBACK not in old:
-        return "the feedback that was there stays"
+        return "the existing feedback stays"
     roster.sheet.fill(row, roster.feedback, FEEDBACK + grade.explanation)
     return ""
 

@@ -19,7 +19,7 @@ BUSY = (429, 502, 503, 504)
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirection would send the token to an address that nobody has named."""
+    """Refuses redirects, which would send the token to an address that nobody has named."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -33,17 +33,17 @@ class Service:
         variable: the environment variable that holds the token.
 
     Raises:
-        UserError: if there is no token, or the address would carry it in the clear.
+        UserError: if there is no token, or it would be sent unencrypted.
     """
 
     def __init__(self, url: str, variable: str) -> None:
         parts = urlsplit(url)
         local = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost")
         if not parts.netloc or not (parts.scheme == "https" or local):
-            raise UserError(f"--url must begin with https://, not {url!r}: the token goes there")
+            raise UserError(f"--url must begin with https://, not {url!r}: the token is sent there")
         self.token = os.environ.get(variable, "").strip()
         if not self.token:
-            raise UserError(f"put your token into the environment variable {variable}; it is never an option")
+            raise UserError(f"put your token into the environment variable {variable}; it cannot be an option")
         self.url = url.rstrip("/")
         self._open = urllib.request.build_opener(_NoRedirect).open
 
@@ -89,7 +89,7 @@ class Service:
                 break
             time.sleep(wait)
             wait *= 2
-        raise UserError(f"{why}. What has arrived is not sent again: start the same command again")
+        raise UserError(f"{why}. Run the same command again: what has arrived is not sent twice")
 
     def _refused(self, status: int, said: str) -> str:
         if status == 401:

@@ -1,7 +1,7 @@
 """`python -m autograder.platforms PLATFORM SETTINGS SUBMISSION OUT`: grade, and write the verdict for a platform.
 
-Every packed autograder calls this. What is printed for instructors goes to stderr. Exit status: 0 if there is a
-verdict, 3 if the grader failed; what is written says so as well.
+Every packed autograder calls this. Messages for instructors go to stderr. Exit status: 0 if there is a
+verdict, 3 if the grader failed; the output then says so too.
 """
 
 import argparse
@@ -21,7 +21,7 @@ GRADED, FAULT = 0, 3
 
 
 def classroom50_files(found: Verdict, out: Path) -> None:
-    """result.json, and beside it what the Release shows. A fault leaves neither: the runner then reports an error."""
+    """result.json, and beside it the text for the Release. A fault leaves neither: the runner then reports an error."""
     if found["outcome"] == "fault":
         return
     now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -29,7 +29,7 @@ def classroom50_files(found: Verdict, out: Path) -> None:
     write_text(as_text(classroom50.result(found, os.environ, now)), out)
 
 
-# What is written for each platform, to a file or, with "-", to stdout.
+# The output for each platform, to a file or, with "-", to stdout.
 TEXTS: dict[str, Callable[[Verdict], str]] = {
     "autolab": autolab.output,
     "prairielearn": lambda found: as_text(prairielearn.results(found)),

@@ -1,7 +1,7 @@
 """The verdict as the output of an Autolab autograder: text, then a line of formatted feedback, then a line of scores.
 
-Autolab quotes every word before a colon in the last line, so problems are called by the names of stages. It cannot say
-that the grader failed: without a line of scores a first submission gets 0 until the staff regrades it.
+Autolab quotes every word before a colon in the last line, so problems have the names of stages. Autolab cannot be
+told that the grader failed: without a line of scores a first submission gets 0 until the staff regrades it.
 """
 
 import json
@@ -10,9 +10,9 @@ from autograder.reports.verdict import Test, Verdict
 
 
 def output(found: Verdict) -> str:
-    """All that the autograder prints; the last two lines are JSON unless the grader failed."""
+    """Everything that the autograder prints; the last two lines are JSON unless the grader failed."""
     if found["outcome"] == "fault":
-        return f"{found['summary']}\nThe score shown is no grade: ask your instructor for a regrade.\n"
+        return f"{found['summary']}\nThe score shown is not a grade: ask your instructor for a regrade.\n"
     stages = [stage["name"] for stage in found["stages"]]
     feedback = {
         "_presentation": "semantic",

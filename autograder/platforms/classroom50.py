@@ -14,7 +14,7 @@ def result(found: Verdict, environment: Mapping[str, str], now: str) -> dict[str
     """The object of result.json. Only a graded submission has one: for others the runner reports an error.
 
     Args:
-        environment: what the runner of Classroom 50 provides.
+        environment: the environment variables of the Classroom 50 runner.
         now: the time in UTC, as 2026-06-01T14:32:01Z.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Grade one submission inside a platform's container, by the best confinement that it allows."""
+"""Grade one submission inside a platform's container, with the best confinement that it allows."""
 
 import contextlib
 import json
@@ -23,12 +23,12 @@ SETTINGS = "settings.json"
 
 @dataclass(frozen=True)
 class Settings:
-    """What is decided when the autograder is packed."""
+    """The settings fixed when the autograder is packed."""
 
     assignment: str
     seed: int  # of the hidden tests
     time_limit: float  # seconds for everything that the code of a submission does
-    unconfined: bool  # run it even where nothing can hold it
+    unconfined: bool  # run it even if it cannot be confined
     hidden_results: str = "visible"  # when students see what hidden tests decide
     visible_only: bool = False  # without the hidden tests, which may not be in the bundle either
     stages: tuple[str, ...] = ()  # only these; () means all
@@ -38,19 +38,19 @@ class Settings:
         """The settings of a packed autograder.
 
         Raises:
-            UserError: if the file cannot be read or holds something else.
+            UserError: if the file cannot be read or has other content.
         """
         try:
             return cls(**json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError) as error:
-            raise UserError(f"{path} has no settings of an autograder: pack it again ({error})") from error
+            raise UserError(f"{path} does not have the settings of an autograder: pack it again ({error})") from error
 
 
 def workers_of(settings: Settings) -> Any:
-    """Workers, held by the best means of this container: all of them; without Landlock; none, if that is allowed.
+    """Workers with the best confinement in this container: full, without Landlock, or none if that is allowed.
 
     Raises:
-        UserError: if nothing can hold them and the archive was not made with --unconfined.
+        UserError: if they cannot be confined and the archive was not made with --unconfined.
     """
     if not (lacking := unsupported()):
         return make_workers(confined=True)
@@ -58,16 +58,16 @@ def workers_of(settings: Settings) -> Any:
         print(f"{lacking}; the code ran as another user, behind seccomp")
         return make_workers(confined=True, landlock=False)
     if settings.unconfined:
-        print(f"{lacking}; the code ran unconfined, as the archive was made to allow")
+        print(f"{lacking}; the code ran unconfined, as the archive allows")
         return make_workers()
     raise UserError(
         f"submissions cannot be confined in this container: {lacking}. An archive made with --unconfined grades "
-        "all the same, and then a hostile submission can read the solution and change its grade"
+        "anyway, but then a hostile submission can read the solution and change its grade"
     )
 
 
 def grade_submission(path: Path, settings: Settings) -> Report:
-    """Grade a folder or an archive, even an empty one. Where the grader itself fails, it tries once more.
+    """Grade a folder or an archive, even an empty one. If the grader itself fails, it tries once more.
 
     Raises:
         UserError: if there is nothing at that path, or the code cannot be confined.
@@ -92,7 +92,7 @@ def grade_submission(path: Path, settings: Settings) -> Report:
 
 
 def verdict_on(path: Path, settings: Settings) -> Verdict:
-    """A student's verdict on a submission; "fault" whatever goes wrong. All that is printed goes to stderr."""
+    """A student's verdict on a submission; "fault" if anything goes wrong. All output goes to stderr."""
     chosen = assignment(settings.assignment)
     with contextlib.redirect_stdout(sys.stderr):
         try:

@@ -1,6 +1,6 @@
 """The verdict as PrairieLearn's results.json (external grading).
 
-PrairieLearn wants a score from 0 to 1, so required stages and extra credit are questions of their own. A submission
+PrairieLearn wants a score from 0 to 1, so required stages and extra credit are separate questions. A submission
 that was not graded is not "gradable": no attempt is lost, and there is no 0.
 """
 

@@ -1,7 +1,7 @@
-"""One test of a verdict as the result of a Submitty custom validator. A script of its own, with nothing but Python.
+"""One test of a verdict as the result of a Submitty custom validator. A separate script that needs only Python.
 
-Submitty runs `python3 submitty.py TEST_ID` for each test case and takes a number from 0 to 1. It cannot say that the
-grader failed: such a test case gets 0 points until the staff regrades it, and its message says so.
+Submitty runs `python3 submitty.py TEST_ID` for each test case and takes a number from 0 to 1. It cannot be told that
+the grader failed: such a test case gets 0 points until the staff regrades it, and its message says so.
 """
 
 import json
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-FAULT = "The grader itself failed. This is no grade: ask your instructor for a regrade."
+FAULT = "The grader itself failed. This is not a grade: ask your instructor for a regrade."
 
 
 def validation(found: "dict[str, Any] | None", test_id: str) -> "dict[str, Any]":

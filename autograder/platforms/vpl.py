@@ -13,7 +13,7 @@ BEGIN, END, GRADE = "<|--", "--|>", "Grade :=>>"
 
 
 def output(found: Verdict, maximum: float) -> str:
-    """All that vpl_execution prints.
+    """Everything that vpl_execution prints.
 
     Args:
         maximum: the activity's maximum grade. Extra credit makes up for lost points, and never exceeds it.

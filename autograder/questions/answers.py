@@ -1,7 +1,7 @@
-"""Answers of a class, as CSV: they become points of a part in the gradebook, and an analysis of the kinds.
+"""Mark the answers of a class, a CSV file: write points for the gradebook, and an analysis by kind of question.
 
-`questions.csv` in the folder of `batch` holds student, right, of, points and full; exports add these points to those
-of the tests (see `gradebooks/class_grades`). `questions.html` is linked from the class report.
+`questions.csv` in the folder of `batch` has the columns student, right, of, points and full; exports add these
+points to those of the tests (see `gradebooks/class_grades`). `questions.html` is linked from the class report.
 """
 
 import csv
@@ -27,7 +27,7 @@ POINTS, PAGE = "questions.csv", "questions.html"
 COLUMNS = ("student", "question", "answer")
 CENT = Decimal("0.01")
 MOST_POINTS = 1_000_000
-FEW = 0.5  # of the questions right: a student with less, who passes the tests, is listed
+FEW = 0.5  # of the questions; a student who passes the tests but answers fewer correctly is listed
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ def mark(answers: Path, key: Path, graded: Path, points: float) -> int:
     """Compare answers with the key and write the points.
 
     Raises:
-        UserError: if a file cannot be read, or an answer is for nobody.
+        UserError: if a file cannot be read, or an answer belongs to nobody.
     """
     if not (graded / "batch.json").is_file():
-        raise UserError(f"{graded} holds no results of batch: name the folder that batch has written")
+        raise UserError(f"{graded} has no results of batch: name the folder that batch has written")
     if not 0 < points <= MOST_POINTS:
         raise UserError(f"--points must be more than 0 and at most {MOST_POINTS:,}, not {points:g}")
     marked = marks(read_answers(answers), read_key(key))
@@ -61,7 +61,7 @@ def mark(answers: Path, key: Path, graded: Path, points: float) -> int:
         rows.append([harmless(one.student), *map(str, (one.count, len(one.right), earned)), f"{points:g}"])
     write_whole(graded / POINTS, Sheet(graded / POINTS, rows).data())
     write_whole(graded / PAGE, page(marked).encode())
-    print(f"points of {len(marked)} students are in {graded / POINTS}; which kinds the class fails: {graded / PAGE}")
+    print(f"points of {len(marked)} students are in {graded / POINTS}, results by kind in {graded / PAGE}")
     return 0
 
 
@@ -69,7 +69,7 @@ def read_key(path: Path) -> Mapping[str, Any]:
     """The students of a key with their questions.
 
     Raises:
-        UserError: if it is none.
+        UserError: if the file is not a key.
     """
     try:
         students = json.loads(path.read_bytes())["students"]
@@ -77,11 +77,11 @@ def read_key(path: Path) -> Mapping[str, Any]:
             return dict(students)
         raise ValueError("a question has no answer")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{path} is no key of questions ({error}): take the key.json beside the sheets") from error
+        raise UserError(f"{path} is not a key of questions ({error}): use the key.json beside the sheets") from error
 
 
 def read_answers(path: Path) -> dict[tuple[str, int], str]:
-    """The answers by student and number of the question; an empty cell is none.
+    """The answers by student and question number; an empty cell is no answer.
 
     Raises:
         UserError: if the columns are missing, or a cell cannot be read.
@@ -98,7 +98,7 @@ def read_answers(path: Path) -> dict[tuple[str, int], str]:
         if not number.isdecimal() or answer.upper() not in ("", *LETTERS):
             raise UserError(f"{path}, row {row + 1}: a question is a number and an answer one of {', '.join(LETTERS)}")
         if (student, int(number)) in found:
-            raise UserError(f"{path}, row {row + 1}: {student} has answered question {number} before")
+            raise UserError(f"{path}, row {row + 1}: {student} has already answered question {number}")
         found[student, int(number)] = answer.upper()
     return found
 
@@ -141,7 +141,7 @@ def _of_kind(one: Marked, kind: str) -> list[bool | None]:
 
 
 def read_points(folder: Path) -> dict[str, tuple[Fraction, Fraction]]:
-    """The points for questions of a class by the students' cells, and what there is to get; nothing without the file.
+    """The points for questions and their maximum, by the student's cell in grades.csv; empty without the file.
 
     Raises:
         UserError: if it cannot be read.

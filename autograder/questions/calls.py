@@ -1,7 +1,7 @@
-"""The calls that questions are about: those of the visible tests, made smaller, with new numbers.
+"""The calls that questions are about: calls of the visible tests with smaller sizes and new numbers.
 
-No stage has code here. A test shows how an object is made and called. Every size in this call is replaced
-by a smaller one, and a run shows whether the sizes fit together.
+No code here is specific to a stage. A test shows how an object is created and called. Every size in this call is
+replaced by a smaller one, and a run shows whether the sizes fit together.
 """
 
 import itertools
@@ -18,19 +18,19 @@ from autograder.questions.runs import PLAIN_CALL, Bench, Outcome, prepared, same
 from autograder.sandbox.call_replay import MODES, CallReplay, Request
 from autograder.sandbox.student_faults import StudentFault
 
-TRIES, MOST_TRIED = 400, 60  # sets of smaller sizes that are made for a call, and the best ones, which are tried
+TRIES, MOST_TRIED = 400, 60  # sets of smaller sizes generated for a call; of these, the best are tried
 MOST_OBJECTS, MOST_WEIGHTS = 2, 120  # of a call
-LARGEST = 20_000  # numbers in the inputs of a call that is worth making smaller, and in its weights
+LARGEST = 20_000  # numbers in the inputs, and in the weights, of a call that is used
 DISPLAYED = 60  # numbers that a question may show of one tensor of whole numbers
 GENTLE = 0.7  # spread of random inputs: larger ones let weights vanish
-INDEX = re.compile(r"idx|index|_id$|token|seed")  # names of arguments that are no sizes
+INDEX = re.compile(r"idx|index|_id$|token|seed")  # names of arguments that are not sizes
 LEAVES = {"$handle", "$tensor", "$function", "$transposed"}
-Fill = Callable[[str, tuple[int, ...]], np.ndarray]  # what a tensor holds, by its name and shape
+Fill = Callable[[str, tuple[int, ...]], np.ndarray]  # name, shape -> the numbers of a tensor
 
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """A call, with values of its own, and a twin with others."""
+    """A call, and a twin with other numbers."""
 
     replay: CallReplay
     twin: CallReplay
@@ -39,18 +39,18 @@ class Call:
 
     @property
     def sizes(self) -> set[int]:
-        """Those of all axes and arguments."""
+        """The sizes of all axes, and the whole numbers among the arguments."""
         return {*_sizes([one for one in self.replay.requests if one[0]["do"] == "call"])}
 
     def arguments(self, program: Program) -> list[tuple[str, Any]]:
-        """The arguments with their names: arrays, or what is no tensor."""
+        """The arguments with their names: arrays, or other values than tensors."""
         request, own = self.replay.requests[-1]
         named = _named(request, self.replay.requests, program)
         return [(name, own[one["$tensor"]] if _is_tensor(one) else one) for name, one in named]
 
 
 def _useful(recipe: CallReplay, program: Program) -> bool:
-    """Whether questions can be about a call: it runs the student's code, in evaluation mode, with nothing hidden."""
+    """Whether questions can be about a call: it runs the student's code on inputs that are neither empty nor large."""
     *before, (last, tensors) = recipe.requests
     if last["do"] != "call" or last.get("method") in MODES or any(one.get("stored") for one, _ in before):
         return False
@@ -66,7 +66,7 @@ def _useful(recipe: CallReplay, program: Program) -> bool:
 
 
 def sized_calls(recipes: Sequence[CallReplay], bench: Bench, tiny: bool) -> list[CallReplay]:
-    """One call of each form that the tests know, without weights, with the best small sizes with which it runs."""
+    """Return one call of each form in the tests, without weights, with the best small sizes with which it runs."""
     rng, program = random.Random(1 + tiny), bench.program
     forms: dict[str, list[CallReplay]] = {}
     for recipe in recipes:
@@ -88,7 +88,7 @@ def sized_calls(recipes: Sequence[CallReplay], bench: Bench, tiny: bool) -> list
 def with_values(
     small: CallReplay, bench: Bench, rng: random.Random, weights: Fill | None = None, inputs: Fill | None = None
 ) -> Call | None:
-    """A call with new numbers, and a twin; None if it gives no numbers, or others each time."""
+    """A call with new numbers, and a twin; None if it returns no numbers, or different ones each time."""
     first, twin = (_filled(small, bench, rng, weights, inputs) for _ in range(2))
     if first is None or twin is None:
         return None
@@ -98,7 +98,7 @@ def with_values(
 
 
 def _function(request: Mapping[str, Any], requests: Sequence[Request]) -> tuple[str, str]:
-    """What a request calls, by module and path."""
+    """The module and path of the function that a request calls."""
     target = request["target"]
     if isinstance(target, int):
         makers = [str(one["target"]) for one, _ in requests if isinstance(one.get("target"), str)]
@@ -109,13 +109,13 @@ def _function(request: Mapping[str, Any], requests: Sequence[Request]) -> tuple[
 
 
 def _named(request: Mapping[str, Any], requests: Sequence[Request], program: Program) -> list[tuple[str, Any]]:
-    """The arguments of a request with their names; without one they are numbered."""
+    """The arguments of a request with their names; those without a name are numbered."""
     names = [*program.parameters(*_function(request, requests)), *(f"argument {number}" for number in range(20))]
     return [*zip(names, request["args"], strict=False), *request["kwargs"].items()]
 
 
 def _form(requests: Sequence[Request], program: Program) -> str:
-    """What calls have in common that differ in sizes and numbers only."""
+    """A text that is equal for calls that differ only in sizes and numbers."""
     parts: list[Any] = []
     for request, own in requests:
         kinds: dict[str, Any] = {}
@@ -138,7 +138,7 @@ def _mapped(value: Any, leaf: Callable[[Any], Any]) -> Any:
 
 
 def _plain_requests(recipe: CallReplay) -> tuple[Request, ...]:
-    """The requests without weights and modes; every tensor as it is read."""
+    """The requests without weights and modes; transposed tensors are stored as they are read."""
     found: list[Request] = []
     for request, tensors in recipe.requests:
         if request["do"] == "call" and request.get("method") not in MODES:
@@ -171,7 +171,7 @@ def _axes(requests: Sequence[Request]) -> list[int]:
 
 
 def _smaller(requests: Sequence[Request], rng: random.Random, tiny: bool) -> list[dict[int, int]]:
-    """Smaller sizes for those of a call, in the same order; products of sizes stay products."""
+    """Sets of smaller sizes for the sizes of a call, as size -> new size; products of sizes stay products."""
     axes = set(_axes(requests))
     batch = {array.shape[0] for array in requests[-1][1].values() if array.ndim > 1}
     values = sorted({one for one in _sizes(requests) if one > 1 and (one > 3 or one in axes)})
@@ -192,7 +192,7 @@ def _smaller(requests: Sequence[Request], rng: random.Random, tiny: bool) -> lis
 
 
 def _with_sizes(requests: Sequence[Request], sizes: Mapping[int, int], program: Program) -> tuple[Request, ...]:
-    """The requests with other sizes. An index stays what it is: its name says so."""
+    """The requests with other sizes. Arguments whose names say that they are indices stay unchanged."""
     axes = set(_axes(requests))
 
     def number(name: str, value: Any) -> Any:
@@ -221,12 +221,12 @@ def _with_sizes(requests: Sequence[Request], sizes: Mapping[int, int], program: 
 
 
 def _alike(arrays: Iterable[np.ndarray]) -> int:
-    """How many sizes are alike, by chance or not."""
+    """The number of equal sizes within the arrays, by chance or not."""
     return sum(len(array.shape) - len(set(array.shape)) for array in arrays if array.dtype.kind == "f")
 
 
 def _cost(requests: Sequence[Request], before: Sequence[Request], tiny: bool) -> float:
-    """How far a call is from what is easy to look at: few numbers, no two sizes alike by chance, masks that mask."""
+    """How far a call is from easy to read: few numbers, no two sizes equal by chance, masks that mask something."""
     arrays = requests[-1][1]
     whole = {name: array for name, array in arrays.items() if array.dtype.kind in "iub"}
     numbers = sum(array.size for array in arrays.values())
@@ -268,7 +268,7 @@ def _filled(
 
 
 def _states(small: CallReplay, bench: Bench) -> list[tuple[dict[str, tuple[int, ...]], dict[str, np.ndarray]]]:
-    """Of each object of a call the shapes of its weights, and what else a state holds.
+    """For each object of a call, the shapes of its weights, and the rest of its state.
 
     Raises:
         StudentFault, LookupError: if the objects cannot be made.
@@ -294,14 +294,14 @@ def is_random(array: np.ndarray) -> bool:
 
 
 def _weight(name: str, shape: tuple[int, ...], dice: np.random.Generator) -> np.ndarray:
-    """Random weights, those of norms and biases too: fresh ones would hide what they do."""
+    """Random weights, also for norms and biases: fresh ones (1 and 0) would hide what they do."""
     if len(shape) < 2:
         return dice.uniform(0.5, 1.5, shape) * dice.choice((1, 1, -1), shape) * (1 if "bias" not in name else 0.4)
     return dice.normal(0, 1 / np.sqrt(shape[-1]), shape)
 
 
 def words(call: Call, program: Program, whole: bool = False) -> str:
-    """A call in words, in Markdown: how the object is made, and each argument.
+    """A call in words, in Markdown: how the object is created, and each argument.
 
     Args:
         whole: whether to show all numbers.

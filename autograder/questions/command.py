@@ -23,7 +23,7 @@ from autograder.submissions.find_submissions import Found, names_of, take_in
 from autograder.submissions.which_assignment import assignment_of_class
 from course.errors import UserError, run_command
 
-FAULT = 3  # exit status, as of `batch`
+FAULT = 3  # exit status, as for `batch`
 SECONDS = 120.0  # for all calls of a student's code
 FAILED = "no questions, since the program itself failed on this code"
 
@@ -31,12 +31,12 @@ FAILED = "no questions, since the program itself failed on this code"
 def parser(mark: bool) -> argparse.ArgumentParser:
     if mark:
         parser = argparse.ArgumentParser(
-            prog="python -m autograder questions mark", description="Points for the answers of a class."
+            prog="python -m autograder questions mark", description="Write points for the answers of a class."
         )
         parser.add_argument("answers", type=Path, metavar="ANSWERS", help="CSV: student, question, answer")
         parser.add_argument("--key", type=Path, required=True, metavar="FILE", help="key.json, written with the sheets")
         parser.add_argument(
-            "--points", type=float, default=5.0, metavar="P", help="for all answers right (%(default)g)"
+            "--points", type=float, default=5.0, metavar="P", help="points if all answers are right (%(default)g)"
         )
         parser.add_argument("--graded", type=Path, required=True, metavar="DIR", help="folder that batch has written")
         return parser
@@ -46,12 +46,14 @@ def parser(mark: bool) -> argparse.ArgumentParser:
         epilog="what the questions can show and what they cannot: docs/questions.md",
     )
     parser.add_argument("submissions", type=Path, metavar="SUBMISSIONS", help="folder or zip file of the submissions")
-    parser.add_argument("--stage", required=True, metavar="NAME", help="the stage that is asked about")
+    parser.add_argument("--stage", required=True, metavar="NAME", help="the stage that the questions are about")
     parser.add_argument("--count", type=int, default=5, metavar="K", help="questions for each student (%(default)s)")
-    parser.add_argument("--seed", type=int, metavar="N", help="the same seed gives the same questions (a new one)")
+    parser.add_argument("--seed", type=int, metavar="N", help="the same seed gives the same questions (random)")
     parser.add_argument("--kinds", metavar="A,B", help=f"only these kinds ({', '.join(KINDS)})")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for sheets, keys, Moodle XML and QTI (print)")
-    parser.add_argument("--minutes", type=int, default=10, metavar="M", help="for the timed pages (%(default)s)")
+    parser.add_argument(
+        "--minutes", type=int, default=10, metavar="M", help="time limit of the timed pages (%(default)s)"
+    )
     parser.add_argument("--assignment", metavar="NAME", help="(the one that has the stage, or of most students)")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), metavar="N", help="(%(default)s)")
     parser.add_argument("--unconfined", action="store_true", help="run foreign modules without confinement")
@@ -75,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         def paper_of(found: Found) -> Paper:
             try:
                 made = paper(found.read(), stage, chosen, workers, args.count, seed, calls, kinds, Clock(SECONDS))
-            except Exception as error:  # one student's code must not cost the others their questions
+            except Exception as error:  # one student's code must not deprive the others of questions
                 deep = isinstance(error, (RecursionError, MemoryError))
                 trouble = "the code is nested too deeply" if deep else f"{FAILED} ({type(error).__name__})"
                 made = Paper(found.student, stage.name, 0, len(stage.points), trouble=trouble)
@@ -95,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
         if one_paper.trouble:
             print(clean(f"{one_paper.student}: {one_paper.trouble}"))
     if intake.unclaimed:
-        print(f"left out {names_of(intake.unclaimed)} that no student has")
+        print(f"left out {names_of(intake.unclaimed)} that belong to no student")
     return FAULT if any(one.trouble.startswith(FAILED) for one in papers) else 0
 
 

@@ -1,4 +1,4 @@
-"""What can be said of the result of a changed call, compared with that of the unchanged one.
+"""Statements about the result of a changed call, compared with that of the unchanged call.
 
 A fact is a short sentence that is true or false. Which facts hold is computed from the two results. A wrong option
 must be a fact that does not hold, so two facts that may hold at the same time are never options of one question.
@@ -18,11 +18,11 @@ EVERYWHERE = "Every position of the result changes."
 
 
 def facts(before: Outcome, after: Outcome) -> tuple[str, ...]:
-    """The facts that hold, the most telling first; none if it is not clear what holds. Of several values the first."""
+    """The facts that hold for the first value, the most informative first; none if that is not clear."""
     if after.error:
         return (RAISES,) if after.error in TOLD else ()
     if before.several != after.several or len(before.values) != len(after.values):
-        return ("Another number of values is returned.",)
+        return ("A different number of values is returned.",)
     base, other = before.values[0], after.values[0]
     if base.shape != other.shape:
         return (f"The result has the shape {shape_text(other.shape)}.",)
@@ -54,9 +54,9 @@ def _of_numbers(base: np.ndarray, other: np.ndarray) -> Iterator[str]:
 
 
 def _regions(changed: np.ndarray) -> Iterator[str]:
-    """Which part of a result changes, in the notation of PyTorch; nothing if this has no simple form.
+    """The part of a result that changes, in PyTorch's notation; nothing if it has no simple form.
 
-    The last of three axes holds features. That some of them change is one fact, that their positions change another.
+    The last of three axes is that of the features. One fact says which of them change, another which positions.
     """
     positions = np.asarray(changed.any(axis=-1)) if changed.ndim > 2 else changed
     boxes = [_box(changed), _box(positions)]
@@ -69,7 +69,7 @@ def _regions(changed: np.ndarray) -> Iterator[str]:
 
 
 def _box(changed: np.ndarray) -> str:
-    """The index of a block in which all changes and outside of which nothing does, or ""."""
+    """The index of a block in which everything changes, and outside of which nothing does, or ""."""
     sets = [np.unique(axis) for axis in np.nonzero(changed)]
     if not changed[np.ix_(*sets)].all():
         return ""
@@ -80,7 +80,7 @@ def _box(changed: np.ndarray) -> str:
 
 
 def _index(numbers: list[int], size: int) -> str:
-    """The indices of an axis: one, a slice, or "" if it is neither."""
+    """The indices on an axis as text: a number or a slice, or "" if they are neither."""
     first, last = numbers[0], numbers[-1]
     if len(numbers) in (1, size):
         return str(first) if len(numbers) < size else ":"

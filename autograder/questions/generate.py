@@ -21,7 +21,7 @@ from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.stage_with_standins import code_of_all, code_of_stage, with_standins
 
-SHADES = 10  # of a picture, from the smallest number to the largest
+SHADES = 10  # the darkest shade of a picture, for the largest number; the smallest has 0
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Paper:
     passed: int  # visible tests
     tests: int
     questions: tuple[Question, ...] = ()
-    code: tuple[tuple[str, int, str], ...] = ()  # that they are about: file, line (0: no number), text
+    code: tuple[tuple[str, int, str], ...] = ()  # that the questions are about: file, line (0: no number), text
     trouble: str = ""  # why there are no questions, or few
     file: str = ""  # the student's name as a part of file names
 
@@ -58,7 +58,7 @@ def paper(
 
     Args:
         seed: the same seed gives the same questions for the same program.
-        calls: those of the stage, if `calls_of` knows them.
+        calls: the calls of the stage, if `calls_of` finds them.
         clock: limits the time of all calls together.
     """
     nothing = Paper(submission.name, stage.name, 0, len(stage.points))
@@ -86,14 +86,14 @@ def paper(
         questions, shown = tuple(_chosen(lab, stage.name, count, kinds)), tuple(program.excerpt(lab.places))
     finally:
         student.close()
-    trouble = "" if len(questions) >= count else f"the code gives only {len(questions)} questions"
+    trouble = "" if len(questions) >= count else f"there are only {len(questions)} questions about the code"
     return replace(nothing, passed=len(passed), questions=questions, code=shown, trouble=trouble)
 
 
 def calls_of(stage: Stage, assignment: Assignment, workers: Workers) -> StageCalls | None:
     """The small calls of a stage, from the handed-out code with stand-ins for the functions that students write.
 
-    None where the stand-ins do not pass the tests: then each program shows its own calls.
+    None if the stand-ins do not pass the tests: then the calls of each program are used.
     """
     given = Submission("handed out", _handed_out(assignment, assignment.modules))
     code = with_standins(code_of_stage(given, stage, assignment, {}), stage, stage.writes)
@@ -130,7 +130,7 @@ def _handed_out(assignment: Assignment, modules: Sequence[str]) -> dict[str, str
 
 
 def _chosen(lab: Lab, stage: str, count: int, kinds: Sequence[str]) -> list[Question]:
-    """As many kinds as there can be, easy ones first; no line and kind twice."""
+    """As many different kinds as possible, easy ones first; no kind twice for a line."""
     order = [name for name in kinds if name in KINDS]
     lab.rng.shuffle(order)
     waiting = {name: _questions(lab, stage, name) for name in order}
@@ -154,7 +154,7 @@ def _questions(lab: Lab, stage: str, kind: str) -> Iterator[Question]:
 
 
 def _is_new(question: Question, chosen: Sequence[Question]) -> bool:
-    """Whether a question is not nearly one that was chosen: neither its lines nor its text have been asked about."""
+    """Whether a question differs from those chosen: in kind or first line, and in text."""
     return not any(
         (one.kind == question.kind and one.lines[:1] == question.lines[:1]) or one.text == question.text
         for one in chosen
@@ -162,7 +162,7 @@ def _is_new(question: Question, chosen: Sequence[Question]) -> bool:
 
 
 def shown(paper: Paper) -> dict[str, Any]:
-    """A paper as the templates take it: all code once, and questions with their pictures in shades."""
+    """A paper as templates need it: all code once, and the questions with shaded pictures."""
     questions = [
         {
             **question.plain(),

@@ -1,4 +1,4 @@
-"""The kinds of questions. Each is one function: it takes the lab and yields drafts with what running the code gave."""
+"""The kinds of questions. Each is one function: it takes the lab and yields drafts, answered by running the code."""
 
 import ast
 import itertools
@@ -15,10 +15,10 @@ from autograder.questions.program import Own, Place
 from autograder.questions.question import Draft, Map
 from autograder.questions.runs import WEIGHTS, Outcome
 
-MOST_TIMES, MOST_PAIRS = 40, 10  # runs of a line; pairs of lines that are exchanged
+MOST_TIMES, MOST_PAIRS = 40, 10  # runs of a line; pairs of lines that are swapped
 MOST_VARIANTS, MOST_OF_LINE, MOST_TESTED = 5, 10, 4  # lines; changes of each that run in calls, and in the tests
-SMALLEST_MAP, LARGEST_MAP, MOST_MAPS = 3, 12, 20  # rows or columns; changes whose pictures are looked at
-CLEAR, EQUAL = 0.15, 1e-9  # differences of two pictures, of their range: anybody sees them; there is none
+SMALLEST_MAP, LARGEST_MAP, MOST_MAPS = 3, 12, 20  # rows or columns; changes whose pictures are compared
+CLEAR, EQUAL = 0.15, 1e-9  # differences of pictures: everybody sees one (share of the range); there is none
 
 
 def times(lab: Lab) -> Iterator[Draft]:
@@ -38,7 +38,7 @@ def times(lab: Lab) -> Iterator[Draft]:
 
 
 def shape(lab: Lab) -> Iterator[Draft]:
-    """The shape of a tensor after a line, of several axes."""
+    """The shape of a tensor with several axes after a line."""
     for call in lab.some_calls:
         given = {np.shape(value) for _, value in call.arguments(lab.program)}
         found: dict[tuple[Place, str], set[tuple[int, ...]]] = {}
@@ -54,10 +54,10 @@ def shape(lab: Lab) -> Iterator[Draft]:
                 continue
             others = {*itertools.permutations(right), *(one for one in steady.values() if len(one) >= len(right) - 1)}
             pool = sorted(others - {right})
-            alike = [one for one in pool if one[0] == right[0]]  # that the batch comes first, everybody knows
-            what = f"has what {own.name} returns" if name == "return" else f"has `{name}` after {own.name}"
+            alike = [one for one in pool if one[0] == right[0]]  # everybody knows that the batch comes first
+            what = f"the tensor that {own.name} returns" if name == "return" else f"`{name}` after {own.name}"
             wrong = dict.fromkeys(map(shape_text, alike if len(alike) > 2 else pool), "")
-            text = f"{lab.words(call)}. What shape {what}?"
+            text = f"{lab.words(call)}. What is the shape of {what}?"
             yield Draft(text, shape_text(right), wrong, "Read in a run.", [own])
 
 
@@ -77,7 +77,7 @@ def effect(lab: Lab) -> Iterator[Draft]:
 
 
 def heatmap(lab: Lab) -> Iterator[Draft]:
-    """Which change turns one picture into another. What can be read off it tells the change from the others."""
+    """Which change turns one picture into another. What one can see there distinguishes it from the other changes."""
     for call in lab.some_calls:
         place = next(((one.place, one.name) for one in reversed(call.base.lines) if one.name == WEIGHTS), None)
         before = _map(call.base, place)
@@ -101,7 +101,7 @@ def heatmap(lab: Lab) -> Iterator[Draft]:
                 others = [one.change for one, _, features in maps if features != known]
             if len(others) < 3:
                 continue
-            text = f"{lab.words(call)}. One picture shows {_pictured(call, place)}, the other one the same after a"
+            text = f"{lab.words(call)}. One picture shows {_pictured(call, place)}, the other shows it after a"
             text += " change. Which change?"
             because = "All four were run with two sets of inputs; the other pictures look different."
             lines = [chosen.change.own, *(one.own for one in others)]
@@ -112,7 +112,7 @@ def heatmap(lab: Lab) -> Iterator[Draft]:
 
 
 def _pictured(call: Call, place: tuple[Place, str] | None) -> str:
-    """What a picture shows, in words."""
+    """The contents of a picture, in words."""
     if place is None:
         return f"`result{[-1, *[0] * (np.ndim(call.base.values[0]) - 3)] if np.ndim(call.base.values[0]) > 2 else ''}`"
     axes = next(len(one.shape or ()) for one in reversed(call.base.lines) if (one.place, one.name) == place)
@@ -121,7 +121,7 @@ def _pictured(call: Call, place: tuple[Place, str] | None) -> str:
 
 
 def _map(outcome: Outcome, place: tuple[Place, str] | None) -> np.ndarray | None:
-    """The last sentence's matrix, of the first head, in a result or in what a line computed."""
+    """The matrix of the last sentence and first head, in a result or in the value of a line."""
     value: Any = outcome.values[0] if outcome.values else None
     if place:
         value = next((one.value for one in reversed(outcome.lines) if (one.place, one.name) == place), None)
@@ -133,7 +133,7 @@ def _map(outcome: Outcome, place: tuple[Place, str] | None) -> np.ndarray | None
 
 
 def _features(before: np.ndarray | None, after: np.ndarray | None) -> tuple[object, ...]:
-    """What anybody can read off a picture: what stays as before, what is 0, sums, repetition, order."""
+    """Features that anybody can see in a picture: unchanged numbers, zeros, sums, repetition, order."""
     if before is None or after is None or before.shape != after.shape:
         return ()
 
@@ -160,7 +160,7 @@ def swap(lab: Lab) -> Iterator[Draft]:
         verdict = lab.verdict(lab.program.swapped(first, second)) if first.text != second.text else ""
         if verdict:
             (free if verdict == "same" else bound).append((first, second))
-    because = "All exchanges were run in the tests, and in calls like theirs in eval and in train mode."
+    because = "All swaps were run in the tests, and in calls like theirs in eval and in train mode."
     can = "can change places without changing any result, in train mode too"
     cannot = "cannot change places without changing a result or raising an exception"
     for rights, others, words in ((free, bound, can), (bound, free, cannot)):
@@ -172,7 +172,7 @@ def swap(lab: Lab) -> Iterator[Draft]:
 
 
 def variant(lab: Lab) -> Iterator[Draft]:
-    """Which other text of a line computes the same; the others run, too, but give something else."""
+    """Which other text of a line computes the same; the wrong options run too, but change a result."""
     ran = {one for call in lab.calls for one in lab.ran(call)}
     own = [one for one in lab.program.own if one.simple and one in ran]
     lab.rng.shuffle(own)
@@ -204,7 +204,7 @@ def failing_test(lab: Lab) -> Iterator[Draft]:
                 yield Draft(text, right, pool, "The tests were run with this change.", [one.own])
 
 
-KINDS: Mapping[str, tuple[int, Callable[[Lab], Iterator[Draft]]]] = {  # name -> difficulty, and what makes drafts
+KINDS: Mapping[str, tuple[int, Callable[[Lab], Iterator[Draft]]]] = {  # name -> difficulty, and the function for drafts
     "times": (1, times),
     "shape": (1, shape),
     "number": (2, number),

@@ -1,4 +1,4 @@
-"""What the kinds of questions share: a program, its calls, and the table of its changes with what each of them does."""
+"""Shared by all kinds of questions: a program, its calls, and the effect of each change to it."""
 
 import itertools
 import random
@@ -19,21 +19,21 @@ from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.student_faults import StudentFault
 
 LONGEST_OPTION, LONGEST_TEXT = 160, 1500
-MOST_CHANGES = 40  # of a program that are tried in a call
+MOST_CHANGES = 40  # of a program, tried in a call
 MOST_OF_LINE, MOST_RAISING = 24, 3  # of a line, and those of them that raise exceptions
 StageCalls = tuple[Sequence[CallReplay], Sequence[CallReplay]]  # with small sizes, and with tiny ones
 
 
 @dataclass(frozen=True, eq=False)
 class Mutant:
-    """A change, and what a call gives with it."""
+    """A change, and its effect on a call."""
 
     change: Change
-    facts: tuple[str, ...]  # those that hold for both sets of inputs
+    facts: tuple[str, ...]  # the facts that hold for both sets of inputs
 
 
 class Lab:
-    """Where questions about one program are made.
+    """A place to make questions about one program.
 
     Args:
         tests: the visible tests that the program passes.
@@ -47,12 +47,12 @@ class Lab:
 
     @cached_property
     def calls(self) -> list[Call]:
-        """The calls with small sizes in which a line of the student's runs."""
+        """The calls with small sizes that run a line of the student."""
         return self._with_values(self.sized[0])
 
     @cached_property
     def tiny(self) -> list[Call]:
-        """The calls with sizes that are small enough to compute by hand."""
+        """The calls with sizes small enough to compute by hand."""
         return self._with_values(self.sized[1])
 
     def _with_values(self, sized: Sequence[CallReplay]) -> list[Call]:
@@ -66,7 +66,7 @@ class Lab:
 
     @cached_property
     def some_calls(self) -> list[Call]:
-        """A few calls for all kinds, those in which more of the student's lines run rather first."""
+        """A few calls for all kinds; those that run more of the student's lines tend to come first."""
         return sorted(self.calls, key=lambda one: -len(self.ran(one)) * self.rng.uniform(0.3, 1))[:3]
 
     def words(self, call: Call, whole: bool = False) -> str:
@@ -74,7 +74,7 @@ class Lab:
         return text[:1].upper() + text[1:]
 
     def changes(self, call: Call) -> Iterator[Change]:
-        """Changes of the statements that run in a call, one of each line in turn."""
+        """Changes of the statements that run in a call, one for each line in turn."""
         waiting = []
         for own in self.ran(call):
             found = list(itertools.islice(self.program.changes(own), MOST_OF_LINE))
@@ -86,7 +86,7 @@ class Lab:
                     yield change
 
     def mutants(self, call: Call) -> list[Mutant]:
-        """What the changes do to a call, where that is the same for two sets of inputs; few that raise exceptions."""
+        """The changes with the same effect on a call for two sets of inputs; few of them raise exceptions."""
         if call not in self._mutants:
             found = self._mutants[call] = []
             raising: Counter[Own] = Counter()
@@ -101,7 +101,7 @@ class Lab:
         return self._mutants[call]
 
     def verdict(self, change: Change) -> str:
-        """What a change does in the tests, and in the calls that run its line, in eval and in train mode.
+        """The effect of a change in the tests, and in the calls that run its line, in eval and train mode.
 
         Returns:
             "same", "different", "raises", or "" if that is not clear.
@@ -122,10 +122,10 @@ class Lab:
         return self._trained[call]
 
     def outcomes_of_tests(self, change: Change, whole: bool = True) -> dict[str, bool]:
-        """Which of the visible tests pass with a change; none if the worker cannot say.
+        """Whether each visible test passes with a change; none passes if the worker fails.
 
         Args:
-            whole: whether to go on after the first that fails.
+            whole: whether to continue after the first failure.
         """
         student, found = self.bench.student, dict[str, bool]()
         try:
@@ -143,11 +143,11 @@ class Lab:
         return found
 
     def title(self, test: str) -> str:
-        """What a test is called."""
+        """The title of a test, in quotes."""
         return f'"{self.tests[test].shortDescription() or test}"'
 
     def question(self, kind: str, difficulty: int, stage: str, draft: Draft) -> Question | None:
-        """A draft with its options chosen, in a random order; None if there are too few that can be told apart."""
+        """A draft with chosen options in random order; None if too few of them can be distinguished."""
         wrong = pick(self.rng, draft.right, [*draft.pool])
         options = sorted([draft.right, *wrong])
         self.rng.shuffle(options)
@@ -161,6 +161,6 @@ class Lab:
 
     @cached_property
     def places(self) -> set[Place]:
-        """The lines that run in the calls, and all that the student wrote."""
+        """The lines that run in the calls, and all lines that the student wrote."""
         ran = {place for call in self.calls for place, count in call.base.counts.items() if count}
         return ran | {one.place for one in self.program.own}

@@ -1,4 +1,4 @@
-"""The kind `number`: what a line computes or a call returns, with so few and small numbers that a hand will do."""
+"""The kind `number`: what a line computes or returns, with numbers so few and small that one can compute it by hand."""
 
 import ast
 import itertools
@@ -17,7 +17,7 @@ from autograder.questions.question import Draft
 from autograder.questions.runs import WEIGHTS, LineValue, Outcome
 
 MOST_NUMBERS, MOST_SHOWN = 40, 8  # in the inputs, and in an option
-ATTEMPTS, MOST_CHANGES = 6, 40  # to find numbers that are easy to compute with, and wrong ones
+ATTEMPTS, MOST_CHANGES = 6, 40  # to find numbers that are easy to compute with, and wrong options
 DIGITS = ((0, 1, 2, 3, 4, 6), (0, 0, 1), (1, 2, 4, 8), (-1, 0, 2, 3))
 WEIGHTS_IN_WORDS = " Square weights are identity matrices, all other weights are 1, biases are 0."
 Target = tuple[str, Own, Callable[[Outcome], str | None]]  # in words, the line, how to read it as an option
@@ -52,7 +52,7 @@ def _input(rng: random.Random, digits: Sequence[int], name: str, shape: tuple[in
 
 
 def _targets(lab: Lab, call: Call) -> Iterator[Target]:
-    """What can be asked about a call."""
+    """The values in a call that a question can ask for."""
     for like in call.base.lines:
         own = lab.program.by_place.get(like.place)
         if own and own.simple and like.name != WEIGHTS and call.base.counts[like.place] == 1 and _text(like):
@@ -66,7 +66,7 @@ def _targets(lab: Lab, call: Call) -> Iterator[Target]:
 
 
 def _text(one: LineValue) -> str | None:
-    """A value as an option; None if it is too long, or no easy numbers."""
+    """A value as an option; None if it is too long, or its numbers are not easy."""
     if one.shape is None and one.value is not None:
         try:
             plain = ast.literal_eval(str(one.value))
@@ -96,7 +96,7 @@ def _draft(lab: Lab, call: Call, target: Target) -> Draft | None:
         if change.own.line <= own.line or change.own.path != own.path:
             text = read(lab.bench.run(call.replay, change, watch=True))
             if text and text != right:
-                pool.setdefault(text, f"That is it after a change: {change.sentence}")
+                pool.setdefault(text, f"That is the value after a change: {change.sentence}")
     alike = [one for one in sorted(pool) if _depth(one) == _depth(right)]
     wrong = {one: pool[one] for one in (alike if len(alike) > 2 else sorted(pool))}
     weights = WEIGHTS_IN_WORDS if any(one["do"] == "state" for one, _ in call.replay.requests) else ""
@@ -105,5 +105,5 @@ def _draft(lab: Lab, call: Call, target: Target) -> Draft | None:
 
 
 def _depth(text: str) -> int:
-    """How deep the lists of a value are."""
+    """The nesting depth of the lists in a value."""
     return len(text) - len(text.lstrip("`["))

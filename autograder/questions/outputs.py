@@ -1,4 +1,4 @@
-"""What a class gets: sheets without a key, timed pages, a key for the staff, Moodle XML, and QTI 1.2 for Canvas.
+"""The outputs for a class: sheets without a key, timed pages, a key for the staff, Moodle XML, and QTI 1.2 for Canvas.
 
 https://docs.moodle.org/en/Moodle_XML_format, https://www.imsglobal.org/question/qtiv1p2/imsqti_asi_bestv1p2.html
 """
@@ -19,7 +19,7 @@ from autograder.reports.write_files import harmless, write_whole
 from course.errors import UserError
 
 ILLEGAL = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
-STAMP = (1980, 1, 1, 0, 0, 0)  # of files in the package: the same questions give the same bytes
+STAMP = (1980, 1, 1, 0, 0, 0)  # date of files in the package: the same questions give the same bytes
 
 
 def write_all(out: Path, papers: Sequence[Paper], chosen: Assignment, stage: Stage, seed: int, minutes: int) -> None:
@@ -34,7 +34,7 @@ def write_all(out: Path, papers: Sequence[Paper], chosen: Assignment, stage: Sta
     try:
         (out / "timed").mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"cannot make the folder {out}: {error.strerror}") from error
+        raise UserError(f"cannot create the folder {out}: {error.strerror}") from error
     files = {name: render("questions.html", key=name == "key.html", **values) for name in ("sheets.html", "key.html")}
     for one, plain in zip(asked, values["papers"], strict=True):
         data = as_json({"student": one.student, "stage": one.stage, "count": len(one.questions)})

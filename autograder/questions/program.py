@@ -1,4 +1,4 @@
-"""A student's program as questions see it: the lines that the student wrote, and changes of them."""
+"""A student's program for questions: the lines that the student wrote, and changes of them."""
 
 import ast
 import io
@@ -16,7 +16,7 @@ from autograder.submissions.syntax_tree import Offsets, functions, parse, statem
 LONGEST = 110  # characters of a statement that a question shows
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
 UNFIT = (ast.FunctionDef, ast.ClassDef, ast.Pass, ast.Raise, ast.Assert, ast.Import)
-SILLY = re.compile(r"--|-0(?![.\d])")  # what nobody would write
+SILLY = re.compile(r"--|-0(?![.\d])")  # code that nobody would write
 HUGE = re.compile(r"\b\d{6,}\.0\b")
 Place = tuple[str, int]  # file and line
 
@@ -28,8 +28,8 @@ class Own:
     module: str
     path: str  # "Class.method" or "function"
     node: ast.stmt
-    text: str  # on one line; of an `if` or a loop its head
-    file: str = ""  # " of mha.py" where the program has several
+    text: str  # on one line; for an `if` or a loop, only its head
+    file: str = ""  # " of mha.py" if the program has several files
 
     @property
     def line(self) -> int:
@@ -50,11 +50,11 @@ class Own:
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """A statement with another text in its place."""
+    """A statement, and the text that replaces it."""
 
     own: Own
-    new: str  # on one line; "" for none
-    unit: str  # the changed function, on its lines
+    new: str  # on one line; "" if the statement is deleted
+    unit: str  # the changed function, at its line numbers
 
     @property
     def option(self) -> str:
@@ -71,7 +71,7 @@ class Program:
     Args:
         sources: module -> text.
         given: module -> the text that was handed out.
-        writes: what the stage has students write, "module.Class.method".
+        writes: the functions that students write in the stage, "module.Class.method".
     """
 
     def __init__(self, sources: Mapping[str, str], given: Mapping[str, str], writes: Collection[str]) -> None:
@@ -90,7 +90,7 @@ class Program:
 
     @cached_property
     def own(self) -> tuple[Own, ...]:
-        """The statements that the student wrote; of those that share a line none."""
+        """The statements that the student wrote, except those that share a line."""
         found = []
         for (module, path), node in self.functions.items():
             before = functions(module, self.given.get(module, "")).get(f"{module}.{path}")
@@ -111,18 +111,18 @@ class Program:
 
     @cached_property
     def keeps(self) -> bool:
-        """Whether a function other than a constructor keeps something on its object."""
+        """Whether a function other than a constructor sets an attribute."""
         inside = [node for (_, path), node in self.functions.items() if not path.endswith("__init__")]
         attributes = (one for node in inside for one in ast.walk(node) if isinstance(one, ast.Attribute))
         return any(not isinstance(one.ctx, ast.Load) for one in attributes)
 
     def parameters(self, module: str, path: str) -> list[str]:
-        """The names of the arguments of a function; none if it is not there."""
+        """The names of the arguments of a function; none if there is no such function."""
         node = self.functions.get((module, path))
         return [one.arg for one in node.args.args if one.arg != "self"] if node else []
 
     def changes(self, own: Own) -> Iterator[Change]:
-        """Small changes of a statement, in such an order that each place of it has one before any has two."""
+        """Small changes of a statement, ordered so that each part of it gets one before any part gets two."""
         node, text, seen = self.functions[own.module, own.path], Offsets(self.sources[own.module]), {own.text}
         at, end = text.start(own.node), text.end(own.node)
         if (own.module, own.path) not in self._changes:
@@ -141,7 +141,7 @@ class Program:
                 yield Change(own, "" if new == "pass" else new, one.unit)
 
     def swapped(self, first: Own, second: Own) -> Change:
-        """Two statements in each other's place."""
+        """The change that swaps two statements."""
         text = Offsets(self.sources[first.module])
         other = self._edited({first: text.of(second.node), second: text.of(first.node)})
         return Change(first, second.text, other._unit(first))
@@ -157,7 +157,7 @@ class Program:
         return Program({**self.sources, module: source}, self.given, self.writes)
 
     def _unit(self, own: Own) -> str:
-        """The function with a statement as it is compiled: on its lines, below the head of its class."""
+        """The source of the function with a statement, for compiling: at its line numbers, in its class."""
         text, node = Offsets(self.sources[own.module]), self.functions[own.module, own.path]
         first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
         owner = own.path.rpartition(".")[0]
@@ -165,7 +165,7 @@ class Program:
         return head + text.source[text.starts[first - 1] : text.end(node)]
 
     def neighbours(self) -> Iterator[tuple[Own, Own]]:
-        """Simple statements one after the other in one block, each on one line."""
+        """Pairs of consecutive simple statements in a block, each on one line."""
         for inner in (inner for node in self.functions.values() for inner in ast.walk(node)):
             for block in (getattr(inner, "body", None), getattr(inner, "orelse", None)):
                 for pair in itertools.pairwise(block) if isinstance(block, list) else ():
@@ -175,7 +175,7 @@ class Program:
                         yield own[0], own[1]
 
     def excerpt(self, places: Collection[Place]) -> list[tuple[str, int, str]]:
-        """The functions with some lines, without comments and docstrings: file, line, text; line 0: name of a class."""
+        """The functions that contain some lines, without comments and docstrings: file, line (0 for a class), text."""
         found: list[tuple[str, int, str]] = []
         around = ""
         for (module, path), node in self.functions.items():
@@ -196,7 +196,7 @@ class Program:
 
 
 def _close(old: str, new: str) -> bool:
-    """Whether both are numbers, so close to each other that nobody should be asked about the difference."""
+    """Whether both are numbers, and so close that a question should not ask for the difference."""
     try:
         return abs(float(old) - float(new)) < 0.1 * abs(float(old))
     except ValueError:
@@ -204,7 +204,7 @@ def _close(old: str, new: str) -> bool:
 
 
 def _docstrings(node: ast.FunctionDef) -> set[int]:
-    """The lines of texts that are no more than statements."""
+    """The lines of strings that are statements of their own."""
     texts = [one for one in ast.walk(node) if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)]
     return {
         number
@@ -215,22 +215,22 @@ def _docstrings(node: ast.FunctionDef) -> set[int]:
 
 
 def on_one_line(text: str, place: ast.stmt) -> str | None:
-    """A statement on one line; of an `if` or a loop the head; None if it is none.
+    """A statement on one line, or the head of an `if` or a loop; None if the text is not a statement.
 
     Args:
-        place: the statement whose text it is, or in whose place it is.
+        place: the statement that has the text or is replaced by it.
     """
     try:
         text = textwrap.dedent(" " * place.col_offset + text)
         (node,) = parse(text).body
     except (SyntaxError, ValueError):
         return None
-    # Without idle parentheses; -1e9 stays what it is.
+    # Without unneeded parentheses; -1e9 stays unchanged.
     return HUGE.sub(lambda found: f"{float(found[0]):g}".replace("e+0", "e"), ast.unparse(node).partition("\n")[0])
 
 
 def without_comments(source: str) -> str:
-    """A source text without its comments, each line in its place."""
+    """A source text without its comments, with the same line numbers."""
     lines = source.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:

@@ -1,4 +1,4 @@
-"""A question with one right answer, and how its options are chosen so that their look tells nothing."""
+"""A question with one right answer, and how its options are chosen so that their look reveals nothing."""
 
 import hashlib
 import json
@@ -11,15 +11,15 @@ from typing import Any
 
 from autograder.questions.program import Own
 
-OPTIONS = 4  # of a question, if there are as many
-CHOICES = 60  # of wrong options, of which one is taken
+OPTIONS = 4  # per question, if there are that many
+CHOICES = 60  # random sets of wrong options, one of which is taken
 LETTERS = "ABCD"
 Map = list[list[float]]
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question about a student's own code. All texts are Markdown with nothing but `code` in it."""
+    """A question about a student's own code. All texts are Markdown with no other markup than `code`."""
 
     kind: str
     difficulty: int  # 1 easy, 3 hard
@@ -28,13 +28,13 @@ class Question:
     options: tuple[str, ...]
     right: int
     because: str
-    lines: tuple[tuple[str, int], ...]  # of the student's files, that it is about
+    lines: tuple[tuple[str, int], ...]  # (file, line) of the code that it is about
     maps: tuple[tuple[str, Map], ...] = ()  # pictures: a title and rows of numbers
-    wrong: tuple[str, ...] = ()  # of each option what the run showed; "" for the right one
+    wrong: tuple[str, ...] = ()  # what the run showed about each option; "" for the right one
 
     @property
     def id(self) -> str:
-        """The same for the same question."""
+        """A hash of the question."""
         return hashlib.sha256(json.dumps([self.kind, self.text, self.options, self.maps]).encode()).hexdigest()[:10]
 
     @property
@@ -42,7 +42,7 @@ class Question:
         return LETTERS[self.right]
 
     def plain(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """All fields, for JSON."""
         return {"id": self.id, "letter": self.letter, **asdict(self)}
 
 
@@ -54,15 +54,15 @@ class Draft:
     right: str
     pool: Mapping[str, str]  # wrong options, each with what a run shows about it
     because: str
-    lines: Sequence[Own]  # that it is about
+    lines: Sequence[Own]  # the lines that it is about
     maps: tuple[tuple[str, Map], ...] = ()
 
 
 def pick(rng: random.Random, right: str, pool: Sequence[str]) -> list[str]:
-    """Wrong options from a pool, so that the look of the right one tells nothing.
+    """Choose wrong options from a pool, so that the look of the right one reveals nothing.
 
-    By each look the right option gets a random place among the others: of some random choices the one is taken in which
-    it comes nearest to these places.
+    A look, such as length, ranks the options. For each look a random rank is drawn for the right option; of some random
+    choices, the one that comes closest to these ranks is taken.
     """
     pool = [one for one in pool if one != right]
     choices = [rng.sample(pool, min(OPTIONS - 1, len(pool))) for _ in range(CHOICES)]
@@ -76,7 +76,7 @@ def pick(rng: random.Random, right: str, pool: Sequence[str]) -> list[str]:
 
 
 def _rank(look: Callable[[str, Sequence[str]], float], right: str, wrong: Sequence[str]) -> float:
-    """How many options come before the right one; those beside it count half."""
+    """The number of options ranked before the right one; equal ones count half."""
     options = [right, *wrong]
     own, *others = (look(one, options) for one in options)
     return sum((other < own) + (other == own) / 2 for other in others)
@@ -87,13 +87,13 @@ def _length(option: str, options: Sequence[str]) -> float:
 
 
 def _number(option: str, options: Sequence[str]) -> float:
-    """The sum of its numbers; for an option that begins with a line, the number of this line."""
+    """The sum of its numbers; for an option that begins with a line, the line number."""
     numbers = re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?", option)
     return float(numbers[0]) if option.startswith("line") else sum(map(float, numbers))
 
 
 def _likeness(option: str, options: Sequence[str]) -> float:
-    """How much it has in common with the others: of a line and several changes of it, this line has most."""
+    """How much it has in common with the others: among a line and changes of it, the line has most."""
     pieces = [set(re.findall(r"\w+|[^\w\s]+", one)) for one in options]
     shared = Counter(piece for one in pieces for piece in one)
     own = set(re.findall(r"\w+|[^\w\s]+", option))

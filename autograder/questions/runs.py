@@ -1,7 +1,7 @@
 """Run a call of a student's program, changed or not: what it returns, how often lines run, and what they compute.
 
-Everything runs in the student's worker, which is confined where the code is of others. What comes back is checked for
-its form and never trusted: a forged answer spoils the student's own questions only.
+Everything runs in the student's worker, which is confined for other people's code. The form of the replies is checked,
+and they are never trusted: a forged reply spoils only the student's own questions.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -17,9 +17,9 @@ from autograder.sandbox.remote_values import body_of
 from autograder.sandbox.student_faults import Crashed, Raised, StudentFault, TimedOut
 
 SECONDS = 3.0  # for a request
-SAME, OTHER = 1e-9, 1e-3  # deviations up to the first are rounding, from the second on anybody sees them
+SAME, OTHER = 1e-9, 1e-3  # smaller deviations are rounding; those of OTHER or more are visible
 SEED = 7
-WEIGHTS = "attention weights"  # the name that a worker gives to what an operation gave, if its rows are weights
+WEIGHTS = "attention weights"  # the name that a worker gives to the result of an operation whose rows are weights
 PLAIN_CALL: dict[str, Any] = {
     **dict.fromkeys(("take", "rows")),
     **dict.fromkeys(("arguments", "steady"), False),
@@ -32,21 +32,21 @@ PLAIN_CALL: dict[str, Any] = {
 
 @dataclass(frozen=True, eq=False)
 class LineValue:
-    """What a statement gave to a name at one time."""
+    """The value that a statement assigned to a name, or returned, in one run of it."""
 
     place: Place
-    name: str  # "return" for what a function returns
+    name: str  # "return" for a returned value
     shape: tuple[int, ...] | None  # of a tensor
     value: Any  # an array, or the text of something plain; None if it is too large
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a call did."""
+    """The outcome of a call."""
 
-    values: tuple[np.ndarray, ...] = ()  # the result, or the members of a tuple that is returned
+    values: tuple[np.ndarray, ...] = ()  # the result, or the members of a returned tuple
     error: str = ""  # the type of the exception
-    several: bool = False  # whether a tuple or a list came back
+    several: bool = False  # whether a tuple or a list was returned
     counts: Mapping[Place, int] = field(default_factory=dict)  # how often each line ran
     lines: tuple[LineValue, ...] = ()
 
@@ -56,11 +56,11 @@ class Bench:
 
     def __init__(self, student: Student, program: Program) -> None:
         self.student, self.program = student, program
-        self.endless: set[Place] = set()  # statements of which a change has ended the worker
+        self.endless: set[Place] = set()  # statements for which a change has ended the worker
         self._objects: dict[int, tuple[CallReplay, int, dict[int, int]]] = {}  # by id; the worker's number, objects
 
     def run(self, call: CallReplay, change: Change | None = None, watch: bool = False, train: bool = False) -> Outcome:
-        """Make a call with a change of the program."""
+        """Make a call, with a change of the program if there is one."""
         try:
             with self.student.aside(SECONDS) as ask:
                 self.student.start()
@@ -82,11 +82,11 @@ class Bench:
         anew = train or (change and change.own.path.endswith("__init__")) or lives != self.student.lives
         if anew:
             ask({"do": "change", **what})
-        if watch:  # constructors too, where no weights take the place of what they compute
+        if watch:  # constructors too, if no weights replace what they compute
             ask({"do": "watch", "files": self.program.files})
         if anew:
             objects = prepared(call, ask)
-            # Objects with weights can be used again: these are loaded again if they change.
+            # Objects with weights can be used again: the weights are loaded again if they change.
             made, loaded = ([one["do"] for one, _ in call.requests[:-1]].count(kind) for kind in ("call", "state"))
             method = isinstance(call.requests[-1][0]["target"], int)
             if not train and not change and made == loaded and method and not self.program.keeps:
@@ -104,14 +104,14 @@ class Bench:
 
 
 def changed(program: Program, change: Change | None) -> dict[str, str]:
-    """A change as a request names it; without one, that there is none."""
+    """The fields of a request for a change, or for the unchanged program."""
     if change:
         return {"module": change.own.module, "path": change.own.path, "text": change.unit}
     return {"module": next(iter(program.sources)), "path": "", "text": ""}
 
 
 def prepared(call: CallReplay, ask: Callable[..., Any]) -> dict[int, int]:
-    """The objects of a call, made in the worker."""
+    """Create the objects of a call in the worker; return their handles."""
     return call.prepare(lambda request, own: getattr(ask(request, body_of(own)), "_handle", None))
 
 
@@ -126,7 +126,7 @@ def _values(value: Any) -> Iterator[np.ndarray]:
 
 
 def read_lines(record: Any) -> tuple[dict[Place, int], tuple[LineValue, ...]]:
-    """The counts and values of a record; nothing if it has not the form of one."""
+    """The counts and values of a record; nothing if it is malformed."""
     counts, lines = {}, []
     try:
         for file, line, count in record[0]:
@@ -142,7 +142,7 @@ def read_lines(record: Any) -> tuple[dict[Place, int], tuple[LineValue, ...]]:
 
 
 def same(first: Outcome, second: Outcome) -> bool | None:
-    """Whether two calls gave the same; None if they differ by so little that nobody should be asked."""
+    """Whether two calls had the same outcome; None if they differ too little for a question."""
     if first.error or second.error:
         return first.error == second.error
     if [one.shape for one in first.values] != [one.shape for one in second.values] or first.several != second.several:
@@ -152,7 +152,7 @@ def same(first: Outcome, second: Outcome) -> bool | None:
 
 
 def deviation(a: np.ndarray, b: np.ndarray) -> float:
-    """The largest difference of two arrays, relative where the numbers are large; infinite where NaN is."""
+    """The largest difference of two arrays, relative for large numbers; infinite if only one is finite somewhere."""
     if not (np.isfinite(a) == np.isfinite(b)).all():
         return float("inf")
     with np.errstate(invalid="ignore", over="ignore"):

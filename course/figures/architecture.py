@@ -1,26 +1,26 @@
-"""The drawing of docs/architecture.md: the packages of the autograder, each above those that it uses."""
+"""The drawing of docs/architecture.md: the packages of the autograder, each above the packages that it uses."""
 
 from course.figures.drawing import Drawing
 
 # (name, contents, x, width), from the top floor to the ground floor.
 FLOORS = [
     [
-        ("authoring", "release, stored tensors, archives,\nnew and audit of assignments", 190, 400),
-        ("classroom", "batch, jobs, Dask cluster,\nrecords of a class, exports", 610, 390),
+        ("authoring", "release, stored tensors, archives,\nnew and audited assignments", 190, 400),
+        ("classroom", "batch, jobs, Dask cluster,\nclass records, exports", 610, 390),
     ],
     [("gradebooks", "Canvas, Moodle, nbgrader; hand-in times, late policy", 190, 810)],
     [("reports", "console, notebook, feedback page, class report, results.json, --watch", 190, 810)],
     [
         ("grading", "runs the tests of each stage,\nhidden ones beside the reference", 190, 400),
-        ("localization", "names the faulty line, from\nthe traces of calls and re-runs", 610, 390),
+        ("localization", "names the faulty line, from\ncall traces and re-runs", 610, 390),
     ],
     [
-        ("submissions", "read by name, never extracted;\nput together with stand-ins", 190, 400),
+        ("submissions", "read by name, never extracted;\ncombined with stand-ins", 190, 400),
         ("diagnosis", "where a tensor is wrong, and how;\nsignatures of known mistakes", 610, 390),
     ],
     [
         ("sandbox", "worker processes, the wire to\nthem, limits, confinement", 190, 400),
-        ("worker", "beside student code: loads it,\nrefuses parts, answers, traces", 610, 390),
+        ("worker", "beside student code: loads it,\nforbids parts, answers, traces", 610, 390),
     ],
     [
         ("manifest.py", "assignments, stages, points", 190, 400),
@@ -39,7 +39,7 @@ def architecture() -> Drawing:
         "Seven floors. On the top floor authoring and classroom; below them gradebooks, then reports, then grading "
         "with fault localization, then submissions and diagnosis, then the sandbox and its workers, and on the "
         "ground the manifest and the search for forbidden parts. Each room uses only rooms below it. At the side "
-        "are the assignments, a folder each with tests, stand-ins, mistakes and stored tensors, which grading "
+        "are the assignments, one folder each, with tests, stand-ins, mistakes and stored tensors, which grading "
         "finds through the manifest and never by name.",
     )
     for number, (floor, kind) in enumerate(zip(FLOORS, KINDS, strict=True)):

@@ -12,7 +12,7 @@ def lookup() -> Drawing:
         330,
         "A soft lookup",
         "From left to right: one query is compared with the keys k_1, k_2 and k_n. Each comparison gives a score. A "
-        "normalisation turns all scores together into weights a_1, a_2 and a_n with the sum 1. Each weight multiplies "
+        "normalisation turns all scores together into weights a_1, a_2 and a_n that sum to 1. Each weight multiplies "
         "the value of its key, and the sum of the products is the answer.",
     )
     d.box(20, 130, 90, 50, "query", "new")
@@ -47,10 +47,10 @@ def scores() -> Drawing:
         360,
         "Three scores",
         "Above, from left to right: a query q and a key k go into a score a(q, k). The scores of all keys go through a "
-        "masked softmax over the valid keys, which makes weights. The weights average the values: that is the answer. "
-        "Below, what may stand in the place of the score: the dot product of q and k divided by the root of d; the "
-        "bilinear score, q times M times k divided by the root of d_k; the additive score, w_v times the tanh of W_q q "
-        "plus W_k k.",
+        "masked softmax over the valid keys, which gives weights. The weights average the values: that is the answer. "
+        "Below, three possible scores: the dot product of q and k divided by the square root of d; the "
+        "bilinear score, q times M times k divided by the square root of d_k; the additive score, w_v times the tanh "
+        "of W_q q plus W_k k.",
     )
     d.text(45, 75, "query q", "strong")
     d.text(45, 135, "key k", "strong")
@@ -72,7 +72,7 @@ def scores() -> Drawing:
     d.arrow((780, 105), (840, 105))
     d.text(910, 94, "answer", "strong")
     d.text(910, 116, "(B, T_q, d_v)", "small")
-    d.frame(20, 175, 970, 165, "what can stand in its place")
+    d.frame(20, 175, 970, 165, "possible scores")
     d.arrow((230, 200), (230, 135), kind="thin")
     kinds = (
         ("scaled dot product", "q^T k / √d", "no parameters, equal sizes"),
@@ -128,11 +128,11 @@ def bahdanau() -> Drawing:
         1060,
         470,
         "One step of a decoder with attention",
-        "Below, the encoder has read Der Fuchs niest </s> in both directions and gives a vector for each position: the "
-        "keys and values. The query is the previous state of the decoder. Attention gives each position a weight, 0.1, "
-        "0.8, 0.1 and 0, and the context is the weighted mean of the vectors. The GRU cell reads the embedded token "
-        "The with the context behind it, and makes a new state of the previous one. New state, context and embedded "
-        "token together give the scores of the next token, fox.",
+        "Below, the encoder has read Der Fuchs niest </s> in both directions and returns a vector for each position: "
+        "the keys and values. The query is the previous state of the decoder. Attention gives each position a weight, "
+        "0.1, 0.8, 0.1 and 0, and the context is the weighted mean of the vectors. The GRU cell reads the embedded "
+        "token The, followed by the context, and computes a new state from the previous one. The new state, the "
+        "context and the embedded token together give the scores of the next token, fox.",
     )
     d.text(20, 30, "One step: after <s> The", "strong", "start")
     for place, (word, weight) in enumerate(zip(SOURCE, ("0.1", "0.8", "0.1", "0.0"), strict=True)):

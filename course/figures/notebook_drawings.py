@@ -10,9 +10,9 @@ def attention() -> Drawing:
         1020,
         250,
         "Scaled dot-product attention",
-        "From left to right: the queries Q are multiplied with the transposed keys K, which gives scores of shape T_q "
+        "From left to right: the queries Q are multiplied by the transposed keys K, which gives scores of shape T_q "
         "by T_k. The scores are divided by the square root of d_k, forbidden keys get a very low score, and a softmax "
-        "over the keys makes weights of each row. The weights are multiplied with the values V: the output has the "
+        "over the keys turns each row into weights. The weights are multiplied by the values V: the output has the "
         "shape T_q by d_k.",
     )
     steps = [
@@ -56,7 +56,7 @@ def multihead() -> Drawing:
         "Multi-head attention",
         "Queries, keys and values, each of shape (B, T, d_model), go through the linear maps W_q, W_k and W_v and are "
         "split into H heads of d_k features. Every head computes scaled dot-product attention on its own. The outputs "
-        "of the heads are put side by side and mixed by the linear map W_o.",
+        "of the heads are concatenated and mixed by the linear map W_o.",
     )
     for row, (name, length) in enumerate((("Q", "T_q"), ("K", "T_k"), ("V", "T_k"))):
         y = 90 + 75 * row
@@ -133,8 +133,8 @@ def encoder() -> Drawing:
         250,
         "The encoder",
         "Source tokens are embedded, the positional encoding is added, and dropout follows. Then come N layers. Each "
-        "has two sub-layers, self-attention and a feed-forward network. After each sub-layer comes dropout, then a sum "
-        "with the input of the sub-layer, which a residual connection brings, then a layer norm. The padding mask goes "
+        "has two sub-layers, self-attention and a feed-forward network. After each sub-layer comes dropout, then "
+        "a residual connection adds the input of the sub-layer, then comes a layer norm. The padding mask goes "
         "into self-attention. The shape stays (B, T_e, d_model).",
     )
     start = _embedding(d, 120, "source", "(B, T_e)")
@@ -158,8 +158,8 @@ def encoder_decoder() -> Drawing:
         "Above, the encoder: source tokens, embedding with positional encoding and dropout, N layers of self-attention "
         "and feed-forward network. Below, the decoder: target tokens, embedding with positional encoding and dropout, "
         "N layers of self-attention with a causal mask, cross-attention and feed-forward network, then a linear map to "
-        "scores over the target vocabulary. After each sub-layer come dropout, the sum with its input, and a layer "
-        "norm. The encoder output gives the keys and values of every cross-attention.",
+        "scores over the target vocabulary. After each sub-layer come dropout, a residual connection, and a layer "
+        "norm. The encoder output provides the keys and values of every cross-attention.",
     )
     top, low = 110, 370
     start = _embedding(d, top, "source", "(B, T_e)")
@@ -195,7 +195,7 @@ def teacher_forcing() -> Drawing:
         400,
         "Teacher forcing: all positions at once",
         "The decoder reads the true target shifted by one place: <s> The fox sneezes. At every position it predicts "
-        "the next token: The fox sneezes </s>. A position is connected with itself and the positions before it, never "
+        "the next token: The fox sneezes </s>. A position is connected to itself and the positions before it, never "
         "with later ones. All four predictions are made in one pass and compared with the true next tokens.",
     )
     d.text(105, 226, "encoder output", "strong")
@@ -229,7 +229,7 @@ def inference() -> Drawing:
         "Inference over four time steps",
         "Step 1: from <s> the model predicts The. Step 2: from <s> The it predicts fox. Step 3: from <s> The fox it "
         "predicts sneezes. Step 4: from <s> The fox sneezes it predicts </s>, and the loop ends. At each step only the "
-        "last position is computed; what the layers gave at the earlier positions comes from the cache. Each "
+        "last position is computed; the outputs of the layers at earlier positions come from the cache. Each "
         "prediction is appended to the input of the next step.",
     )
     for step in range(4):

@@ -6,7 +6,7 @@ from course.figures.drawing import Drawing
 
 
 def stage_picture(assignment: str, titles: Mapping[str, str], done: Collection[str]) -> Drawing:
-    """Draw an assignment's architecture; without a drawing of its own, its stages one after the other.
+    """Draw an assignment's architecture, or just its stages in order if it has no drawing of its own.
 
     Args:
         assignment: its name.
@@ -50,7 +50,7 @@ def _transformer(words: str, done: Collection[str]) -> Drawing:
         "Your Transformer",
         "Above, the encoder: German tokens, positions, then layers of attention and feed-forward network. Below, the "
         "decoder: English tokens, positions, then layers of masked self-attention, cross-attention to the encoder's "
-        f"output, and feed-forward network; scores of the next token, which the loop appends to its input. {words}",
+        f"output, and feed-forward network; scores of the next token, which the loop appends to the input. {words}",
     )
     d.text(20, 24, "green: your stage passes its tests; dashed: still to be written", "small", "start")
 

@@ -6,7 +6,7 @@ from course.figures.drawing import Drawing
 
 
 def _stream(d: Drawing, y: float, parts: list[tuple[str, str, int]], x: float) -> float:
-    """Draw one pre-norm sub-layer on the line `y`: its boxes, the residual connection above, the sum; its right end."""
+    """Draw one pre-norm sub-layer on the line `y`: its boxes, residual connection and sum; return its right end."""
     d.arrow((x, y), (x + 30, y))
     start = x + 12
     x += 30
@@ -25,8 +25,8 @@ def gpt_block() -> Drawing:
         240,
         "A GPT block",
         "Tokens and positions are embedded and added. Then come N blocks. In each block the norm comes first: layer "
-        "norm, self-attention with a causal mask, dropout, and a sum with the input of the sub-layer; then layer norm, "
-        "feed-forward network, dropout and a sum again. After the last block come a layer norm and a linear map to "
+        "norm, self-attention with a causal mask, dropout, and the addition of the sub-layer's input; then layer norm, "
+        "feed-forward network, dropout and addition again. After the last block come a layer norm and a linear map to "
         "scores of the next token. There is no encoder and no cross-attention.",
     )
     y = 125
@@ -57,8 +57,8 @@ def vit() -> Drawing:
         "A vision Transformer",
         "A picture of 4 by 4 pixels is cut into four patches of 2 by 2. Each patch is one vector, which a linear map "
         "embeds. A class token is put in front of the four patches, and a learned position is added to each of the "
-        "five vectors. An encoder without a mask lets all of them look at each other. Its output at the class token "
-        "goes through a linear map, which gives the scores of the classes.",
+        "five vectors. An encoder without a mask lets all of them attend to each other. Its output at the class token "
+        "goes through a linear map, which gives the class scores.",
     )
     for row in range(4):
         for column in range(4):
@@ -84,7 +84,7 @@ def vit() -> Drawing:
         d.arrow((456, y + 16), (560, y + 16))
     d.text(370, 35, "(B, 1 + N, d)", "small")
     d.text(445, 275, "+ learned\nposition", "small")
-    d.box(560, 50, 150, 200, "encoder,\nno mask:\nall look at all", "attention")
+    d.box(560, 50, 150, 200, "encoder,\nno mask: all\nattend to all", "attention")
     d.arrow((710, 76), (770, 76))
     d.text(740, 55, "class", "small")
     d.box(770, 46, 80, 60, "linear", "linear")
@@ -100,7 +100,7 @@ def rope() -> Drawing:
         1000,
         330,
         "Rotary positions (RoPE)",
-        "Each pair of numbers of a query or a key is an arrow in a plane. On the left the arrow of position 0, in the "
+        "Each pair of numbers in a query or key is an arrow in a plane. On the left the arrow of position 0, in the "
         "middle position 1, turned by the angle theta, then position 2, turned by two theta. On the right a query at "
         "position 3 and a key at position 1: the angle between them has grown by three theta minus one theta. So their "
         "product depends only on the distance, 2.",
@@ -148,7 +148,7 @@ def grouped_queries() -> Drawing:
             d.box(x, 190, 54, 50, "k v", "attention")
             for query in range(group * head, group * (head + 1)):
                 d.arrow((left + 62 * query + 27, 114), (x + 27, 190))
-        d.text(left + 120, 270, f"cache: {2 * shared} vectors a token", "small")
+        d.text(left + 120, 270, f"cache: {2 * shared} vectors per token", "small")
     d.text(22, 92, "H", "small")
     d.text(22, 215, "H_{kv}", "small")
     return d
@@ -161,7 +161,7 @@ def kv_cache() -> Drawing:
         "One step with a KV cache",
         "The newest token, sneezes, goes through W_q, W_k and W_v. Its key and its value are appended to the cache, "
         "which already holds the keys and values of <s>, The and fox. Its query attends to all four keys, and the "
-        "weighted mean of the four values is the answer. Nothing of the earlier tokens is computed again.",
+        "weighted mean of the four values is the output. Nothing is computed again for the earlier tokens.",
     )
     d.box(30, 130, 100, 44, "sneezes", "token")
     d.text(80, 195, "newest token", "small")

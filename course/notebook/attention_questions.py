@@ -6,16 +6,16 @@ ATTENTION_QUESTIONS = {
     # 1_pooling
     "pooling-weight": Question(
         0.574,
-        "The kernel gives 1, exp(-1/2) = 0.607 and exp(-2) = 0.135, in all 1.742. The weight is 1 / 1.742 = 0.574.",
+        "The kernel is 1, exp(-1/2) = 0.607 and exp(-2) = 0.135, in total 1.742. The weight is 1 / 1.742 = 0.574.",
         (
-            (1, "That is the value of the kernel. The weights of all three have the sum 1."),
-            (0.665, "The Gaussian has the square of the distance, divided by 2."),
+            (1, "That is the kernel's value. The three weights must sum to 1."),
+            (0.665, "The Gaussian uses the squared distance, divided by 2."),
         ),
         tolerance=0.003,
     ),
     "pooling-triangle": Question(
         13.33,
-        "The kernel gives 0.8, 0.4 and 0. The weights are 2/3, 1/3 and 0, the estimate is (2 * 10 + 20) / 3 = 13.33.",
+        "The kernel is 0.8, 0.4 and 0. The weights are 2/3, 1/3 and 0, the estimate is (2 * 10 + 20) / 3 = 13.33.",
         (
             (16, "0.8 and 0.4 are not the weights yet: their sum is 1.2."),
             (43, "That is the plain mean. The third key is out of reach."),
@@ -24,28 +24,28 @@ ATTENTION_QUESTIONS = {
     ),
     "pooling-cheat": Question(
         "b",
-        "b: at the distance 0 each key finds its own value, and a narrow kernel lets no other disturb it.",
+        "b: at distance 0 each key finds its own value, and a narrow kernel shuts out all others.",
         (
-            ("a", "At the keys the best answer is the own value. Which width gives it?"),
-            ("c", "With an infinite width the estimate is the mean of all. Is that near to the own value?"),
+            ("a", "The best estimate at a key is its own value. Which width gives that?"),
+            ("c", "With an infinite width the estimate is the mean of all. Is that close to the key's own value?"),
             ("d", "The loss depends on the width. Look at the first column of the table in part C."),
         ),
     ),
     # 2_scoring
     "scoring-deviation": Question(
         16,
-        "256 terms of variance 1 have together the variance 256. Its root is 16.",
+        "The sum of 256 terms of variance 1 has variance 256. Its square root is 16.",
         (
-            (256, "That is the variance. The standard deviation is its root."),
-            (1, "That is what the division makes of it."),
+            (256, "That is the variance. The standard deviation is its square root."),
+            (1, "That is the standard deviation after the division."),
         ),
         tolerance=0.01,
     ),
     "scoring-length": Question(
         0.987,
-        "Allowed are 0, 0 and 5: exp(5) = 148.4, and 148.4 / 150.4 = 0.987. The fourth key is left out.",
+        "The allowed scores are 0, 0 and 5: exp(5) = 148.4, and 148.4 / 150.4 = 0.987. The fourth key is left out.",
         (
-            (0.018, "A length of 3 allows the first three keys only."),
+            (0.018, "A length of 3 allows only the first three keys."),
             (0, "A length of 3 allows the keys 0, 1 and 2. The third key is number 2."),
         ),
         tolerance=0.002,
@@ -54,7 +54,7 @@ ATTENTION_QUESTIONS = {
         312.5,
         "It is (32, 100, 100, 256): 81,920,000 numbers of four bytes, 327,680,000 bytes, 312.5 MiB.",
         (
-            (1.2, "That is the size of the scores. In front of w_v there are h numbers for each pair."),
+            (1.2, "That is the size of the scores. The input of w_v has h numbers for each pair."),
             (3.125, "Every query meets every key: 100 times 100 pairs."),
             (78.125, "Each number takes four bytes."),
         ),
@@ -64,24 +64,24 @@ ATTENTION_QUESTIONS = {
     "bahdanau-weight": Question(
         0.5,
         "The fourth position is padding. The exponentials of the others are 1, 1 and 2: the third has 2 / 4 = 0.5.",
-        ((0.25, "The length 3 leaves the fourth position out."),),
+        ((0.25, "A length of 3 excludes the fourth position."),),
         tolerance=0.001,
     ),
     "bahdanau-input": Question(
         896,
-        "The embedded token has 256 numbers, the context 2 * 320 = 640, both directions of the encoder: 896.",
+        "The embedded token has 256 numbers, the context 2 * 320 = 640 (both encoder directions): 896 in all.",
         (
             (576, "The encoder reads in two directions, so the context has 2h numbers."),
-            (1216, "The state is no part of the input: the cell gets it by itself."),
+            (1216, "The state is not part of the input: the cell receives it separately."),
             (256, "And the context?"),
         ),
     ),
     "bahdanau-steps": Question(
         12,
-        "12 times: the loop goes over the positions of the longest target, and each step is for the whole batch.",
+        "12 times: the loop goes over the positions of the longest target, and each step processes the whole batch.",
         (
-            (26, "All sentences of the batch make a step together."),
-            (36, "All sentences of the batch make a step together."),
+            (26, "One step processes all sentences of the batch."),
+            (36, "One step processes all sentences of the batch."),
             (3, "The loop goes over positions, not over sentences."),
         ),
     ),
@@ -90,7 +90,7 @@ ATTENTION_QUESTIONS = {
         "The length is 10. All numbers are multiplied by 2 / 10: the 8 becomes 1.6.",
         (
             (2, "The length of the whole gradient is limited, not each number."),
-            (0.8, "That would be the length 1."),
+            (0.8, "That would be a length of 1."),
         ),
         tolerance=0.001,
     ),
@@ -101,7 +101,7 @@ ATTENTION_QUESTIONS = {
         (
             (7, "And sos?"),
             (10, "The limit allows 7 predictions."),
-            (9, "The limit allows 7 predictions, and sos stands before them."),
+            (9, "The limit allows 7 predictions, and sos comes before them."),
         ),
     ),
     "translate-penalty": Question(
@@ -116,20 +116,20 @@ ATTENTION_QUESTIONS = {
     ),
     "translate-clipped": Question(
         0.75,
-        "the counts twice, as often as it stands in the reference, and cat once: 3 of 4.",
+        '"the" counts twice, as often as it occurs in the reference, and "cat" once: 3 of 4.',
         (
-            (1, "the stands three times in the candidate, but only twice in the reference."),
-            (0.5, "the stands twice in the reference and may count twice."),
-            (0.6, "A precision is a share of the candidate, which has four words."),
+            (1, '"the" occurs three times in the candidate, but only twice in the reference.'),
+            (0.5, '"the" occurs twice in the reference and may count twice.'),
+            (0.6, "A precision is a fraction of the candidate, which has four words."),
         ),
         tolerance=0.001,
     ),
     "translate-corpus": Question(
         "d",
-        "d: the counts of all sentences are added up before anything is divided, so it depends on lengths and counts.",
+        "d: the counts of all sentences are added up before anything is divided, so BLEU depends on them.",
         (
             ("a", "That is the mean of the two. A corpus BLEU adds up counts."),
-            ("b", "Its counts are those of both sentences, and the first has some."),
+            ("b", "It adds the counts of both sentences, and those of the first are not 0."),
             ("c", "The words that the second sentence gets wrong are counted too."),
         ),
     ),

@@ -36,13 +36,13 @@ def check(stage: str, step: str = "", folder: str | Path = ".", assignment: str 
         UserError: if there is no such stage or step, or the folder contains none of the modules.
         RuntimeError: if the grader itself fails; that says nothing about the modules.
     """
-    # nbgrader gives no points to a cell that writes anything to stderr, not even a warning.
+    # nbgrader gives no points for a cell that writes anything to stderr, not even a warning.
     with contextlib.redirect_stderr(io.StringIO()):
         desk = _desk(assignment, Path(folder))
         chosen = desk.assignment.stage(stage)
         if step:
             graded_parts(chosen, step)  # a wrong name is an error at once
-            if "NBGRADER_EXECUTION" in os.environ:  # the graded cell says all of this again
+            if "NBGRADER_EXECUTION" in os.environ:  # the graded cell shows all of this again
                 return None
         shown = _announce(chosen) if in_notebook() else None
         report = desk.check(chosen, Path(folder))
@@ -82,7 +82,7 @@ class Points(float):
 
 
 def _announce(stage: "Stage") -> Any:
-    """Show that grading is in progress, since an endless loop takes long; the verdict replaces the text."""
+    """Show that grading is in progress, since an endless loop takes long to time out; the verdict replaces the text."""
     from IPython.display import display
 
     if "NBGRADER_EXECUTION" in os.environ:
@@ -162,11 +162,11 @@ def show_errors(stage: str | None = None) -> "AltFigure | None":
     desk = next(reversed(_OPEN.values()), None)
     chosen = None if desk is None else desk.last if stage is None else desk.assignment.stage(stage)
     if desk is None or chosen is None:
-        print("Nothing was checked yet in this notebook.")
+        print("Nothing has been checked in this notebook yet.")
         return None
     mistake = desk.mistake(chosen)
     if mistake is None:
-        print(f"The last check of stage {chosen.number} found no tensor of the right shape with wrong numbers.")
+        print(f"The last check of stage {chosen.number} found no tensor with the correct shape but wrong numbers.")
         return None
     return error_figure(mistake[1])
 

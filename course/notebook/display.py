@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Link(str):
-    """A table cell that links to the file of its name."""
+    """A table cell that links to the file it names."""
 
 
 class Table:

@@ -55,7 +55,7 @@ def _view(model: Any, sentence: str, sections: tuple[str, ...]) -> "LiveView":
     else:
         source, target = _tokenizers()
     if not sentence.strip():
-        raise UserError("the sentence is empty; give some German text")
+        raise UserError("the sentence is empty; enter some German text")
     tokens = source.encode(sentence)
     longest = model.positional_encoding.pe.size(1)
     if len(tokens) > longest:

@@ -24,8 +24,7 @@ def working_on(stage: str | None, own_only: bool = False) -> None:
     """Set the stage of the notebook: stand-ins then replace unfinished stages that it builds on.
 
     `load`, `own_modules` and `trained(own=True)` use a stand-in for each of these stages that is not written or does
-    not
-    pass its tests, and print a notice. The code of the stage itself is never replaced.
+    not pass its tests, and print a notice. The code of the stage itself is never replaced.
 
     Args:
         stage: its name; None for no stage, and no stand-ins.
@@ -110,7 +109,7 @@ def _say_once(replaced: str) -> None:
     shell = get_ipython()
     cell = shell.execution_count if shell is not None else 0
     if shell is None or _said != (cell, replaced):
-        print(f"Not all of this is your code: stand-ins take the place of {replaced}.")
+        print(f"Not all of this is your code: stand-ins replace {replaced}.")
     _said = (cell, replaced)
 
 
@@ -119,10 +118,8 @@ def exploring() -> Iterator[None]:
     """Run code that calls the student's modules: unwritten, failing or wrong code becomes a sentence.
 
     `with exploring(): ...` then skips the rest of its body, and the cells below can still run. Code is wrong if an
-    `assert`
-    of the cell fails, or if the cell cannot continue with the returned value. Any other error of the cell itself is
-    raised
-    as usual.
+    `assert` of the cell fails, or if the cell cannot continue with the returned value. Any other error of the cell
+    itself is raised as usual.
     """
     try:
         yield
@@ -139,11 +136,11 @@ def exploring() -> Iterator[None]:
             print(reason)
             return
         if isinstance(error, NotImplementedError) and (place.line or "").startswith("raise"):
-            print(f"Not started: {error}. Run this cell again when it is.")
+            print(f"Not started: {error}. Run this cell again when it is written.")
             if _alone:
                 last = next(iter(assignments().values())).stages[-1].name
                 print(f'Or change working_on(None) in the first cell to working_on("{last}"): ', end="")
-                print("stand-ins then take the place of what is missing.")
+                print("stand-ins then replace what is missing.")
         else:
             print(f"Your code raised an exception: {describe(error)}")
 
@@ -155,9 +152,9 @@ def _unusable(error: Exception) -> str:
     if isinstance(error, (TypeError, AttributeError)) and "NoneType" in str(error):
         return f"Your code returns nothing (None) where this line needs its result: is there a `return`?{line}"
     if isinstance(error, ValueError) and "values to unpack" in str(error):
-        return f"Your code returns another number of values than this line takes:{line}"
+        return f"Your code returns a different number of values from what this line expects:{line}"
     if type(error) in (RuntimeError, IndexError):  # mostly shapes that do not fit
-        return f"This line cannot go on with what your code returned:{line}"
+        return f"This line cannot continue with the value that your code returned:{line}"
     return ""
 
 

@@ -56,8 +56,8 @@ def next_token_map(model: Any, tokenizer: "Tokenizer", text: str, most: int = 6)
     figure.colorbar(image, ax=axes, shrink=min(1.0, 3.0 / figure.get_figheight()), label="probability")
     right = sum(best.indices[place, 0].item() == tokens[place + 1] for place in range(T - 1))
     figure.alt = (
-        f"The {most} likeliest next tokens after each of {T} tokens. In {right} of {T - 1} places the likeliest one is "
-        f"the one that comes. After the last token: {', '.join(tokenizer.pieces(best.indices[-1, :3].tolist()))}."
+        f"The {most} likeliest next tokens after each of {T} tokens. At {right} of {T - 1} positions the likeliest "
+        f"is the true one. After the last token: {', '.join(tokenizer.pieces(best.indices[-1, :3].tolist()))}."
     )
     return figure
 
@@ -106,7 +106,7 @@ def in_lines(tokens: Iterable[int], tokenizer: "Tokenizer") -> str:
 
 
 def sampling_sliders(write: Callable[[float, int, float, int], str]) -> Any:
-    """Return sliders for temperature, top-k, top-p and seed, with the text that is sampled with them.
+    """Return sliders for temperature, top-k, top-p and seed, and the text sampled at these settings.
 
     They need a running kernel. A page without a kernel shows the sliders without effect.
 

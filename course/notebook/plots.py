@@ -19,8 +19,7 @@ class Curves:
     """One panel: curves by name over common values of x.
 
     `log` names the logarithmic axes: "", "x", "y" or "xy". `level` is a dashed horizontal line with its name. `points`
-    are
-    measured x and y values, drawn as small circles.
+    are measured x and y values, drawn as small circles.
     """
 
     title: str
@@ -110,7 +109,7 @@ def show_words(
 
 
 def show_clocks(moments: Sequence[float], slowness: Sequence[float], description: str) -> None:
-    """Draw a row of clock faces for each slowness: at time t the hand is at the angle t / slowness.
+    """Draw a row of clock faces for each slowness: at time t the hand is at angle t / slowness.
 
     The angle is measured from the x axis, counterclockwise.
     """

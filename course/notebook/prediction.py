@@ -1,7 +1,7 @@
 """Predict, then look: `predict("Which weight is the largest?", ["the first", "the last"])` before an experiment.
 
 The student chooses (or types, if there are no options) with buttons; then the text "What you should see" below the
-experiment unfolds. The choice is kept in `.predictions.json` beside the notebook, and gives no points. Nothing waits
+experiment unfolds. The choice is kept in `.predictions.json` beside the notebook, and gives no points. No cell waits
 for an answer: without buttons, as on paper or in an exported notebook, the question and its options are text.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 KEPT = ".predictions.json"
-# Runs in the page: opens the first folded text after the button, up to which the experiment is.
+# Runs in the page: opens the first folded text after the button. The experiment is between the two.
 UNFOLD = """
 const all = [...document.querySelectorAll("details")];
 const next = all.find(one => (element.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING)
@@ -30,12 +30,12 @@ class Prediction:
 
     @property
     def kept(self) -> str | None:
-        """The answer that was given, also in an earlier session."""
+        """The recorded answer, even if it is from an earlier session."""
         given = self._all().get(self.question)
         return given if isinstance(given, str) else None
 
     def keep(self, answer: str) -> None:
-        """Write an answer down, in place of an earlier one. If the folder is read-only, nothing is kept."""
+        """Record an answer, replacing any earlier one. If the folder is read-only, nothing is recorded."""
         known = self._all() | {self.question: answer}
         with contextlib.suppress(OSError):
             self.path.write_text(json.dumps(known, indent=1, ensure_ascii=False), encoding="utf-8")

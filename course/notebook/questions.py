@@ -38,11 +38,11 @@ QUESTIONS = {
     ),
     "text-padding": Question(
         20.8,
-        "There are 4 times 12 = 48 places. The sentences have 38 tokens, so 10 of 48 are padding: 20.8 per cent.",
+        "There are 4 times 12 = 48 positions. The sentences have 38 tokens, so 10 of 48 are padding: 20.8 per cent.",
         (
             (0.208, "In per cent, please."),
-            (26.3, "You have divided by the number of tokens, 38. The batch has 48 places."),
-            (10, "That is the number of places. How many per cent of all places?"),
+            (26.3, "You have divided by the number of tokens, 38. The batch has 48 positions."),
+            (10, "That is the number of padded positions. What percentage of all positions is it?"),
         ),
         tolerance=0.2,
     ),
@@ -56,8 +56,8 @@ QUESTIONS = {
         "b: the embedding is looked up by the index alone. The output of the encoder depends on the whole sentence.",
         (
             ("a", "How is the embedding found?"),
-            ("c", "In the encoder each token looks at the others, and these differ."),
-            ("d", "The word is written in the same way. What does the tokenizer know about its meaning?"),
+            ("c", "In the encoder each token attends to the others, and these differ."),
+            ("d", "The word is spelled in the same way. What does the tokenizer know about its meaning?"),
         ),
     ),
     # 1_mha
@@ -73,12 +73,11 @@ QUESTIONS = {
     ),
     "mha-scale": Question(
         0.5,
-        "The root of 48 over the root of 192 is the root of 1/4: all scores are half as large as they should be, and "
-        "the weights are flatter. Training from the start could get used to it by longer queries; trained weights "
-        "would give other results.",
+        "√48 / √192 = √(1/4) = 1/2: all scores are half as large as they should be, and the weights are flatter. "
+        "Training from scratch could make up for it with longer queries; trained weights would give different results.",
         (
-            (0.25, "The ratio of 48 and 192. And of their roots?"),
-            (2, "By the larger root the scores get smaller, so it is a number below 1."),
+            (0.25, "That is the ratio of 48 to 192. What is the ratio of their square roots?"),
+            (2, "Dividing by the larger root makes the scores smaller, so the factor is below 1."),
         ),
         tolerance=0.001,
     ),
@@ -87,17 +86,17 @@ QUESTIONS = {
         "2 sentences times 4 heads times 10 queries times 12 keys are 960 scores, each a sum of 16 products: 15,360.",
         (
             (960, "That is the number of scores. Each is a dot product of vectors with 16 entries."),
-            (7_680, "Is that one sentence only?"),
-            (3_840, "Is that one head only?"),
+            (7_680, "Is that for only one sentence?"),
+            (3_840, "Is that for only one head?"),
         ),
     ),
     "mha-mask": Question(
         "c",
-        "c: (B, 1, 1, T_k). The mask says something about keys, for all heads and all queries of a sentence.",
+        "c: (B, 1, 1, T_k). The mask is about keys. It holds for all heads and all queries of a sentence.",
         (
-            ("a", "Then T_k stands where the queries are: whole rows would be forbidden."),
-            ("b", "Shapes are compared from the right: B would meet the axis of the queries."),
-            ("d", "Then B stands where the heads are. With B = H no error comes up, and the result is wrong."),
+            ("a", "Then T_k is on the axis of the queries: whole rows would be forbidden."),
+            ("b", "Shapes are compared from the right: B would line up with the axis of the queries."),
+            ("d", "Then B is on the axis of the heads. With B = H there is no error, but the result is wrong."),
         ),
     ),
     # 2_pe
@@ -106,7 +105,7 @@ QUESTIONS = {
         "Column 1 is the cosine of the first clock, whose speed is 1: cos 3 = -0.990 (in radians).",
         (
             (0.141, "That is the sine, column 0."),
-            (0.999, "Is the pocket calculator set to radians? Or is that column 3, the slow clock?"),
+            (0.999, "Is your calculator set to radians? Or did you take column 3, the slow clock?"),
         ),
         tolerance=0.001,
     ),
@@ -117,10 +116,10 @@ QUESTIONS = {
     ),
     "pe-length": Question(
         32,
-        "sin² + cos² = 1 for each of the 32 clocks, so the product of a row with itself is 32, at every position.",
+        "sin² + cos² = 1 for each of the 32 clocks, so the dot product of a row with itself is 32, at every position.",
         (
             (64, "There are 64 columns, but a sine and a cosine together give 1."),
-            (5.657, "That is the length of the row. The product with itself is its square."),
+            (5.657, "That is the length of the row. The dot product with itself is its square."),
         ),
         tolerance=0.001,
     ),
@@ -150,15 +149,18 @@ QUESTIONS = {
     ),
     "encoder-dropout": Question(
         8,
-        "A number that stays is divided by 1 - p = 0.75, and 6 / 0.75 = 8. So the mean over many draws is 6 again.",
-        ((6, "What stays is made larger, for what falls away."), (4.5, "Divided by 1 - p, not multiplied.")),
+        "A number that is kept is divided by 1 - p = 0.75, and 6 / 0.75 = 8. So the mean over many draws is 6 again.",
+        (
+            (6, "The kept numbers are scaled up to make up for the dropped ones."),
+            (4.5, "It is divided by 1 - p, not multiplied."),
+        ),
         tolerance=0.001,
     ),
     "encoder-waste": Question(
         45,
         "The short sentence is padded to 50, so 45 of 100 positions are wasted. Training puts sentences of similar "
         "length into one batch; `batch_by_length` in course/text.py does it.",
-        ((0.45, "In per cent, please."), (90, "Of both sentences together, not of the short one.")),
+        ((0.45, "In per cent, please."), (90, "That is for the short sentence. What is it for both together?")),
         tolerance=0.1,
     ),
     # 4_decoder
@@ -169,19 +171,19 @@ QUESTIONS = {
     ),
     "decoder-allowed": Question(
         21,
-        "Row i may look at i + 1 keys: 1 + 2 + 3 + 4 + 5 + 6 = 21 of 36.",
+        "Row i may attend to i + 1 keys: 1 + 2 + 3 + 4 + 5 + 6 = 21 of 36.",
         (
-            (15, "A position may look at itself: the diagonal is allowed."),
+            (15, "A position may attend to itself: the diagonal is allowed."),
             (36, "That is all cells. Those above the diagonal are forbidden."),
         ),
     ),
     "decoder-loss": Question(
         1.386,
-        "(ln 2 + ln 8) / 2 = (0.693 + 2.079) / 2 = 1.386. The padding position counts neither above nor below.",
+        "(ln 2 + ln 8) / 2 = (0.693 + 2.079) / 2 = 1.386. Padding counts in neither the sum nor the number.",
         (
             (2.773, "That is the sum. The loss is the mean over the real tokens."),
             (0.924, "There are two real tokens, not three."),
-            (-1.386, "Minus the logarithm."),
+            (-1.386, "The loss is minus the logarithm."),
         ),
         tolerance=0.002,
     ),
@@ -198,7 +200,7 @@ QUESTIONS = {
     "inference-result": Question(
         6,
         "sos and the five tokens that were predicted: 6. The limit ended the loop, so there is no eos.",
-        ((5, "sos stands in the result too."), (9, "The limit ends the loop earlier.")),
+        ((5, "sos is in the result too."), (9, "The limit ends the loop earlier.")),
     ),
     "inference-memory": Question(
         36,
@@ -213,60 +215,60 @@ QUESTIONS = {
     "inference-errors": Question(
         66.7,
         'Insert "fat" and "down": 2 edits. The reference has 3 words, so the rate is 2/3 = 66.7 per cent.',
-        ((40, "Divided by the length of the reference, 3."), (0.667, "In per cent, please.")),
+        ((40, "Divide by the length of the reference, 3."), (0.667, "In per cent, please.")),
         tolerance=0.1,
     ),
     "inference-brevity": Question(
         0.779,
         "exp(1 - 10/8) = exp(-0.25) = 0.779.",
         (
-            (1.221, "exp(1 - c/r)? The reference stands above."),
-            (0.8, "8/10 would be a plausible penalty, but BLEU takes exp(1 - r/c)."),
-            (1, "The translation is shorter than the reference, so it is punished."),
+            (1.221, "Is that exp(1 - c/r)? The penalty is exp(1 - r/c)."),
+            (0.8, "8/10 would be a plausible penalty, but BLEU uses exp(1 - r/c)."),
+            (1, "The translation is shorter than the reference, so it is penalised."),
         ),
         tolerance=0.001,
     ),
     "inference-mask": Question(
         "b",
-        "b: only the attention mask has a row for each query. The padding mask speaks about keys, and these are still "
-        "all positions; cut to one column, it would broadcast without an error, one value for all keys.",
+        "b: only the attention mask has a row for each query. The padding mask is about keys, and all positions "
+        "are still keys. Cut to one column, it would broadcast one value to all keys, without an error.",
         (
             ("a", "Are there fewer keys than before?"),
-            ("c", "Cut to (B, 1) the padding mask would say the same about all keys."),
+            ("c", "Cut to (B, 1), the padding mask would treat all keys alike."),
             ("d", "There is one query left. How many rows may the attention mask have?"),
         ),
     ),
     # 6_train
     "train-chance": Question(
         7.6,
-        "Each token has the probability 1/2000, and -log(1/2000) = log 2000 = 7.60.",
+        "Each token has probability 1/2000, and -log(1/2000) = log 2000 = 7.60.",
         (
-            (3.3, "You have taken the logarithm to the base 10. The loss is a natural logarithm."),
-            (11, "You have taken the logarithm to the base 2. The loss is a natural logarithm."),
+            (3.3, "You have taken the logarithm to base 10. The loss is a natural logarithm."),
+            (11, "You have taken the logarithm to base 2. The loss is a natural logarithm."),
         ),
         tolerance=0.05,
     ),
     "train-mask": Question(
         1.44,
-        "13 real tokens with the loss 2 are 26, and there are 18 positions: 26 / 18 = 1.44. It looks better than the "
-        "2.00 of the real tokens, and nothing has been learnt for it.",
+        "13 real tokens with loss 2 add up to 26, and there are 18 positions: 26 / 18 = 1.44. That looks better than "
+        "the 2.00 of the real tokens, but the model has learnt nothing more about them.",
         ((2, "That is the masked loss, of the real tokens only."), (1, "There are 13 real tokens among 18 positions.")),
         tolerance=0.01,
     ),
     "train-clip": Question(
         0.05,
         "1/20 = 0.05: the gradient keeps its direction.",
-        ((20, "It becomes shorter."), (1, "It is longer than 1, so it is scaled.")),
+        ((20, "It becomes shorter."), (1, "The gradient is longer than 1, so it is scaled.")),
         tolerance=0.0001,
     ),
     "train-loss": Question(
         "c",
-        "c: without the causal mask the answer can be copied from the input. The loss gets small, and at decoding "
-        "there is nothing to copy. Part C has shown it.",
+        "c: without the causal mask the answer can be copied from the input. The loss gets small, but during "
+        "decoding there is nothing to copy. Part C showed this.",
         (
             ("a", "With too little training the loss would not be small."),
-            ("b", "Without smoothing the loss gets small, but the translations are right with it."),
-            ("d", "A small vocabulary makes the pieces shorter, not the translations wrong."),
+            ("b", "Without smoothing the loss gets small too, but the translations are right."),
+            ("d", "With a small vocabulary the pieces are shorter, but the translations are not wrong."),
         ),
     ),
 }

@@ -37,21 +37,21 @@ def ask(name: str, answer: SupportsFloat | str | EllipsisType) -> Reply:
     """Check an answer; if it is wrong, suggest the likely mistake.
 
     Args:
-        name: of the question.
+        name: the name of the question.
         answer: a number, the letter of a choice, or `...` if there is none yet.
 
     Raises:
         UserError: if there is no such question, or the answer is neither a number nor a letter.
     """
     if name not in KNOWN:
-        raise UserError(f"there is no question {name!r}; take the cell as it came")
+        raise UserError(f"there is no question {name!r}; restore the original text of the cell")
     question = KNOWN[name]
     wants_number = not isinstance(question.answer, str)
     kind = "a number" if wants_number else 'a letter, such as "a"'
     if answer is ...:
-        return Reply(None, "Write your answer in place of the three dots.", question.because)
+        return Reply(None, "Replace the three dots with your answer.", question.because)
     try:
-        answer = float(answer)  # also for numbers of NumPy and torch
+        answer = float(answer)  # also accepts NumPy and torch numbers
     except (TypeError, ValueError):
         if not isinstance(answer, str):
             raise UserError(f"the answer to this question is {kind}, not {type(answer).__name__}") from None
@@ -64,4 +64,4 @@ def ask(name: str, answer: SupportsFloat | str | EllipsisType) -> Reply:
         if question.matches(answer, mistaken):
             return Reply(False, f"Not yet. {remark}", question.because)
     nearly = question.rounded_to(answer)
-    return Reply(False, "Not yet. Nearly: give one or two digits more." if nearly else "Not yet.", question.because)
+    return Reply(False, "Not yet. Nearly: give one or two more digits." if nearly else "Not yet.", question.because)

@@ -1,4 +1,4 @@
-"""Regressions by attention for the notebooks: estimates of a function, and the attention weights below."""
+"""Attention regressions for the notebooks: estimates of a function, with the attention weights below."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -45,7 +45,7 @@ def show_regressions(
     words = ", ".join(f"{name} {error:.2f}" for name, error in errors.items())
     width = 3.2 * len(panels)
     show_curves(
-        *panels, description=f"Estimates of one function. Mean squared error to it: {words}.", size=(width, 3.6)
+        *panels, description=f"Estimates of one function. Their mean squared errors: {words}.", size=(width, 3.6)
     )
     weights = [matrix for _, matrix in found.values()]
     figure = show_heatmaps(

@@ -1,4 +1,4 @@
-"""Check which stages that a stage builds on are written and pass their visible tests."""
+"""Check which of the stages that a stage builds on are written and pass their visible tests."""
 
 import contextlib
 import io

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def graded_parts(stage: "Stage", step: str) -> dict[str, tuple[str, ...]]:
-    """Return the tests that grade a step, each with those of its parts that do; ("",) for a test without parts.
+    """Return the tests that grade a step, each with the parts of it that do; ("",) for a test without parts.
 
     Raises:
         UserError: if the stage has no such step; the message lists the steps.
@@ -35,7 +35,7 @@ def graded_parts(stage: "Stage", step: str) -> dict[str, tuple[str, ...]]:
 
 
 def _names(step: str, function: str) -> bool:
-    """Whether a step names a function: by its whole path or by the end of it."""
+    """Whether a step names a function: by its whole path or by the end of its path."""
     return f".{function}".endswith(f".{step}")
 
 
@@ -54,7 +54,7 @@ def _narrowed(test: "TestResult", names: tuple[str, ...]) -> "TestResult":
     points, most = sum(part.points for part in parts), sum(part.max_points for part in parts)
     own = replace(test, parts=parts, title=", ".join(names).capitalize(), points=points, max_points=most)
     failed = [part for part in test.parts if part.status != "passed"]
-    if failed and failed[0] in parts:  # what the test tells is about this part
+    if failed and failed[0] in parts:  # the message of the test is about this part
         return own
     wrong = next((part for part in parts if part.status != "passed"), None)
     status, message = (wrong.status, wrong.message) if wrong else ("passed", "")

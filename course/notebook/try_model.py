@@ -12,7 +12,7 @@ LONGEST = 40  # tokens of an answer
 
 
 class SentenceBox:
-    """A text field and what a model makes of its text; without widgets, the answer to one sentence."""
+    """A text field and a model's answer to its text; without widgets, the answer to one sentence."""
 
     def __init__(self, answer: Callable[[str], str], sentence: str, task: str) -> None:
         self.answer, self.sentence, self.task = answer, sentence, task
@@ -75,7 +75,7 @@ def _translator(checkpoint: str) -> SentenceBox:
     def translate(sentence: str) -> str:
         tokens = loaded.source.encode(sentence)
         if not sentence.strip() or len(tokens) > kind.longest(loaded.config):
-            raise UserError("give one German sentence")
+            raise UserError("enter one German sentence")
         (result,) = kind.translate(loaded.model, [tokens], LONGEST)
         return loaded.target.decode(result)
 

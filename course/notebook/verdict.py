@@ -25,12 +25,12 @@ class Standing:
     """The state of a stage in the progress strip."""
 
     stage: Stage
-    points: float | None = None  # None: its modules have not been graded as they are now
+    points: float | None = None  # None: the current modules have not been graded
     begun: bool = True  # whether anything is written
 
     @property
     def state(self) -> str:
-        """Full points, not all of them, or not known."""
+        """Return "full" for full points, "part" for fewer, "todo" if not begun or not known."""
         if self.points is None or not self.begun:
             return "todo"
         return "full" if self.points == self.stage.max_points else "part"
@@ -72,7 +72,7 @@ class Desk:
         before = self._digest(stage, folder)
         report = self.session.grade(folder, [stage])
         if not report.faulty:
-            # The first part that is not written tells the status of a test whose other parts may have passed.
+            # A test is "not started" if one part is not written, even if its other parts have passed.
             begun = report.points > 0 or any(test.status != "not started" for test in report.tests)
             self._results[stage.name] = report.points, begun, before
         return report

@@ -27,7 +27,7 @@ def prepare_tokenizers(
             tokenizers.append(Tokenizer(init / name))
             content = (init / name).read_bytes()
             if path.is_file() and path.read_bytes() != content:
-                raise UserError(f"{folder} holds other tokenizers than {init}; give another --state folder")
+                raise UserError(f"{folder} has tokenizers that differ from {init}; choose another --state folder")
             path.write_bytes(content)
         elif path.is_file():
             tokenizers.append(Tokenizer(path))

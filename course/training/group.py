@@ -55,7 +55,7 @@ class Group:
 
 @contextmanager
 def joined(device: str | None = None) -> Iterator[Group]:
-    """Join the processes started by torchrun, for the time of the `with` block.
+    """Join the processes started by torchrun, for the duration of the `with` block.
 
     Args:
         device: "cpu" or "cuda"; None means CUDA if available.

@@ -32,7 +32,6 @@ def precomputed_decoder(model: Any) -> None:
     Outside the loop are attention's keys (W_k) and the scores over the vocabulary. So are the parts of the gates that
     depend on the tokens and the encoder outputs: the context is their mean, and the gates are linear in it.
 
-
     Args:
         model: a `Seq2Seq` of the reference or of other modules with the same interface and parameters.
     """

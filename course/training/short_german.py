@@ -2,8 +2,8 @@
 
 In this grammar the two languages differ in gender and case (der Hund, den Hund) and in the endings of verbs and
 adjectives. The verb may come last (hat ... gesehen) or before the subject (Gestern hat ...), and English asks with
-"do". All sentences are made here; there is no corpus. Test sentences combine a verb with an object that it never has in
-training.
+"do". All sentences are generated here; there is no corpus. Test sentences combine a verb with an object that it never
+has in training.
 """
 
 import random
@@ -126,7 +126,7 @@ def short_sentences(count: int, seed: int, new: bool = False) -> list[tuple[str,
 
 
 def _written(words: str) -> str:
-    """Words as a sentence: a capital at the start, no space before the last sign."""
+    """Words as a sentence: a capital at the start, no space before the final punctuation mark."""
     text = " ".join(words.split())
     return text[0].upper() + text[1:-2] + text[-1]
 

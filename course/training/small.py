@@ -1,4 +1,4 @@
-"""Small runs for a notebook, by the loop that trained the checkpoint; they can be stopped and continued.
+"""Small runs for a notebook, with the loop that trained the checkpoint; they can be stopped and continued.
 
 The example task, which needs no data, is to reverse a sequence of letters: it requires learning where to attend.
 """
@@ -133,7 +133,7 @@ def train_small(
         for earlier in folder.glob(_weights(folder, "*").name):
             earlier.unlink()
     elif trainer.step < trainer.total_steps:
-        print(f"Going on after step {trainer.step:,}.")
+        print(f"Continuing after step {trainer.step:,}.")
     with (
         interrupt() as interrupted,
         csv_log(folder / MEASURED, ("step", "measured"), trainer.step - 1, trainer.group) as log,
@@ -150,7 +150,7 @@ def train_small(
         train(trainer, stop=look, log_every=log_every)
     done = trainer.step == trainer.total_steps
     if not done:
-        print(f"Stopped after step {trainer.step:,} of {trainer.total_steps:,}; run the cell again to go on.")
+        print(f"Stopped after step {trainer.step:,} of {trainer.total_steps:,}; run the cell again to continue.")
     rows = read_log(folder / LOG)
     measured = {int(row[0]): float(row[1]) for row in read_log(folder / MEASURED)}
     return Curve([int(row[0]) for row in rows], [float(row[1]) for row in rows], measured, done)
@@ -175,7 +175,7 @@ def _weights(folder: Path, step: int | str) -> Path:
 def interrupt() -> Iterator[threading.Event]:
     """Turn an interrupt (Kernel, Interrupt in a notebook, Ctrl-C in a terminal) into an event.
 
-    So the current step is finished, and nothing of it is lost.
+    So the current step is finished and not lost.
     """
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():  # signal handlers work only in the main thread
@@ -194,6 +194,6 @@ def _begin_anew_if_changed(trainer: Trainer) -> None:
     texts = [Path(file).read_bytes() for file in sorted({kind.forward.__code__.co_filename for kind in kinds})]
     code, known = hashlib.sha256(b"\0".join(texts)).hexdigest(), trainer.folder / CODE
     if known.is_file() and known.read_text(encoding="utf-8") != code:
-        print("The modules have changed since this run began: it begins anew.")
+        print("The modules have changed since this run began: it starts again.")
         (trainer.folder / STATE).unlink(missing_ok=True)
     known.write_text(code, encoding="utf-8")

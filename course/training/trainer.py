@@ -110,7 +110,7 @@ class Run:
             state = torch.load(path, weights_only=True, map_location=self.group.device)
             saved = dict(state["train_config"], epochs=self.config.epochs)
             if saved != asdict(self.config):
-                raise UserError(f"{path} belongs to a run with other settings; give another --state folder")
+                raise UserError(f"{path} belongs to a run with other settings; choose another --state folder")
             self.model.load_state_dict(state["model"])
             self.optimizer.load_state_dict(state["optimizer"])
             self.step, self.seconds = state["step"], state["seconds"]
@@ -119,7 +119,7 @@ class Run:
             raise
         except Exception as error:  # whatever a damaged file raises
             raise UserError(
-                f"cannot go on from {path}: {first_reason(error)}. Delete it or give another --state folder"
+                f"cannot continue from {path}: {first_reason(error)}. Delete it or choose another --state folder"
             ) from error
         return True
 
@@ -185,7 +185,7 @@ class Trainer(Run):
             # Teacher forcing: the decoder reads all tokens but the last and predicts all but the first.
             logits = self.forward(src=src, tgt=tgt[:, :-1], src_lengths=src_lengths, tgt_lengths=tgt_lengths - 1)
         loss = self.loss(logits.float(), tgt[:, 1:])
-        if not share:  # more processes than pairs: this one takes part without weight
+        if not share:  # more processes than pairs: this one takes part, but does not count
             loss = loss * 0
         # The group averages the gradients over its processes; the goal is the mean over all tokens.
         self.update(loss * (group.size / count))

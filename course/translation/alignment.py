@@ -89,7 +89,7 @@ def agreement(
             cross-attention.
 
     Raises:
-        UserError: if a word of a pair is not in its sentence, or more than once.
+        UserError: if a word of a pair is not in its sentence, or occurs more than once.
     """
     import torch
 
@@ -131,5 +131,5 @@ def number_of(word: str, sentence: str) -> int:
     """
     numbers = [number for number, text in enumerate(sentence.split()) if text.strip(punctuation) == word]
     if len(numbers) != 1:
-        raise UserError(f"the word {word!r} stands {len(numbers)} times in {sentence!r}")
+        raise UserError(f"the word {word!r} occurs {len(numbers)} times in {sentence!r}")
     return numbers[0]

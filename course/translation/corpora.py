@@ -132,14 +132,14 @@ def fetch(name: str, folder: Path, corpora: Mapping[str, Corpus] = CORPORA, base
         UserError: if the corpus is unknown or cannot be fetched, the download fails, or the checksum is wrong.
     """
     if name not in corpora:
-        raise UserError(f"there is no corpus {name!r} to fetch; there is {', '.join(corpora)}")
+        raise UserError(f"there is no corpus {name!r} to fetch; choose from {', '.join(corpora)}")
     corpus, path = corpora[name], folder / f"{name}.tsv.gz"
     if path.is_file() and _text_sha256(path) == corpus.sha256:
         return path
     if not corpus.german:
         raise UserError(
             f"{name} cannot be fetched, because upstream does not offer this selection. "
-            f"Give the folder that holds {path.name} with --corpus-dir"
+            f"Give the folder that contains {path.name} with --corpus-dir"
         )
     print(f"fetching {name} ({corpus.licence})", file=sys.stderr)
     folder.mkdir(parents=True, exist_ok=True)
@@ -147,10 +147,10 @@ def fetch(name: str, folder: Path, corpora: Mapping[str, Corpus] = CORPORA, base
         _sentences(_download((base_url or corpus.base_url) + file)) for file in (corpus.german, corpus.english)
     )
     if len(german) != len(english):
-        raise UserError(f"{name} is not what it was upstream: {len(german)} German, {len(english)} English lines")
+        raise UserError(f"{name} has changed upstream: {len(german)} German, {len(english)} English lines")
     text = "".join(f"{source}\t{target}\n" for source, target in zip(german, english, strict=True)).encode()
     if hashlib.sha256(text).hexdigest() != corpus.sha256:
-        raise UserError(f"{name} is not what it was upstream: its checksum is wrong. Give a copy with --corpus-dir")
+        raise UserError(f"{name} has changed upstream: its checksum is wrong. Give a copy with --corpus-dir")
     partial = path.with_suffix(".partial")
     partial.write_bytes(gzip.compress(text, mtime=0))
     partial.replace(path)

@@ -1,4 +1,4 @@
-"""Decoding in two other ways than stage 5: recomputing all positions at every step, and with a true KV cache.
+"""Two alternatives to the decoding of stage 5: recomputing all positions at every step, and with a true KV cache.
 
 The layers and weights are those of a `Transformer`; the calls are rewritten here, for many sentences at once. B
 sentences have R rows: one each in greedy decoding, and one per beam in beam search.

@@ -28,7 +28,7 @@ def restore(sentence: str, capitals: Iterable[bool]) -> str:
 
 @dataclass(frozen=True)
 class Score:
-    """The quality of predicted capitals, without first words."""
+    """The quality of predicted capitals, not counting first words."""
 
     accuracy: float  # in % of the words
     f1: float  # of capitals, in %

@@ -1,4 +1,4 @@
-"""Pictures: images cut into patches, the attention of a Vision Transformer, and attention of several models."""
+"""Pictures: images cut into patches, the attention of a Vision Transformer, and that of several models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

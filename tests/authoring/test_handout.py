@@ -167,7 +167,7 @@ def test_the_files_have_the_date_of_the_day(archive, tmp_path, monkeypatch):
 def test_the_archive_of_another_assignment_is_not_overwritten(archive, capsys, monkeypatch, tmp_path):
     assert main(["handout", str(archive), "--assignment", "variants"]) == 2
     error = capsys.readouterr().err
-    assert error == f"error: {archive} holds {TOP}, another handout: choose another name, or leave the name out\n"
+    assert error == f"error: {archive} contains {TOP}, a different handout: choose another name, or omit the name\n"
     monkeypatch.setattr(handout, "course_folder", lambda: tmp_path)
     monkeypatch.setattr(handout, "contents", lambda chosen, github: {"README.md": b"x"})
     assert main(["handout", "--assignment", "variants"]) == 0

@@ -33,9 +33,9 @@ def test_a_site_whose_links_lead_somewhere(site: Path):
 @pytest.mark.parametrize(
     ("html", "said"),
     [
-        ('<a href="c.html">c</a>', "new.html links to c.html, which is not there"),
+        ('<a href="c.html">c</a>', "new.html links to c.html, which does not exist"),
         ('<a href="a/b.html#there">b</a>', "new.html links to a/b.html#there, but there is no such place in that page"),
-        ('<img src="p.png">', "new.html links to p.png, which is not there"),
+        ('<img src="p.png">', "new.html links to p.png, which does not exist"),
         ('<script src="https://cdn.x.org/y.js"></script>', "new.html would load https://cdn.x.org/y.js"),
         ('<link rel="stylesheet" href="//fonts.x.org/z.css">', "new.html would load //fonts.x.org/z.css"),
     ],

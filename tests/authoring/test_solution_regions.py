@@ -73,7 +73,7 @@ def g():
         ("            x = math.sqrt(x)", "            ### BEGIN SOLUTION", "line 12: a region begins inside"),
         ("        # Then the rest.", "        # begin solution", "line 14: a mark is a line"),
         ("        # Then the rest.", "        return x  ### END SOLUTION", "line 14: a mark is a line"),
-        ("        x += 1", "        # nothing", "line 15: the region holds no code"),
+        ("        x += 1", "        # nothing", "line 15: the region contains no code"),
         ("        x += 1\n        ### END SOLUTION\n", "        x += 1\n", "line 21: a region begins inside"),
         (
             "    ### BEGIN SOLUTION\n    def inner",
@@ -100,7 +100,7 @@ def test_malformed_regions_are_refused(old, new, complaint):
 def test_a_region_must_not_reach_into_the_next_function():
     source = MODULE.replace("        ### END SOLUTION\n        return x", "        return x")
     source = source.replace("def g():\n    ### BEGIN SOLUTION\n", "def g():\n")
-    with pytest.raises(UserError, match=r"^m\.py, line 15: the region must lie inside one function"):
+    with pytest.raises(UserError, match=r"^m\.py, line 15: the region must be inside one function"):
         strip_module(source, "m", SMALL)
 
 

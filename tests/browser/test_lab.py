@@ -201,7 +201,7 @@ def test_the_live_view_moves(browser, lab, course_copy, screenshots):
     page.get_by_label("kind").select_option(label="decoder self-attention")
     live.locator("svg").first.focus()
     page.keyboard.press("ArrowDown")
-    assert "▁My looks at <s>" in live.locator("output").inner_text()
+    assert "▁My attends to <s>" in live.locator("output").inner_text()
     notebook.see(live, "moved")
     notebook.menu("Settings", "Theme", "JupyterLab Dark")
     page.wait_for_selector('body[data-jp-theme-light="false"]', state="attached")

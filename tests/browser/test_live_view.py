@@ -77,7 +77,7 @@ def test_every_control_works_by_keyboard(opened, view, screenshots):
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowDown")
     said = page.locator(".tc-live output").inner_text()
-    assert re.fullmatch(r"layer 0, head 1: ▁My looks at ▁My with weight [01]\.\d{3}", said)
+    assert re.fullmatch(r"layer 0, head 1: ▁My attends to ▁My with weight [01]\.\d{3}", said)
     page.keyboard.press("ArrowRight")
     assert page.locator(".tc-live output").inner_text().endswith("with weight 0.000, forbidden by the mask")
     page.get_by_label("head", exact=True).select_option("2")

@@ -125,7 +125,7 @@ def test_what_two_reviewers_write_is_what_batch_reads(browser: Any, tmp_path: Pa
         y.locator("#requests textarea").fill("It is not.")
         y.get_by_role("button", name="answer: bob-poe").click()
         until(lambda: y.locator("#open").inner_text() == "0 of 1 without an answer.")
-        y.get_by_role("button", name="looked at: cleo-fry").click()
+        y.get_by_role("button", name="mark as reviewed: cleo-fry").click()
         until(lambda: y.locator("#left").inner_text() == "0 of 3 left.")
         y.get_by_role("button", name="edit: row of anna-lee").click()
         x.get_by_role("button", name="remove: row of anna-lee").click()

@@ -25,7 +25,7 @@ BAD_USAGE = {
     "empty": (["empty", "--out", "out"], "empty contains no submissions"),
     "out is a file": (["in", "--out", "file"], "cannot write to the folder file"),
     "out below a file": (["in", "--out", "file/out"], "cannot write to the folder file/out"),
-    "out among submissions": (["in", "--out", "in/out"], "lies among the submissions"),
+    "out among submissions": (["in", "--out", "in/out"], "is among the submissions"),
     "jobs": (["in", "--out", "out", "--jobs", "0"], "--jobs must be 1 or more, not 0"),
     "time": (["in", "--out", "out", "--time-limit", "0"], "--time-limit must be more than 0 seconds"),
     "time nan": (["in", "--out", "out", "--time-limit", "nan"], "--time-limit must be more than 0 seconds"),
@@ -35,7 +35,7 @@ BAD_USAGE = {
     "two clusters": (["in", "--out", "out", "--scheduler", "tcp://a", "--scheduler-file", "f"], "not both"),
     "jobs on a cluster": (["in", "--out", "out", "--scheduler", "tcp://a", "--jobs", "2"], "leave out --jobs"),
     "damaged batch.json": (["in", "--out", "damaged"], "batch.json cannot be read"),
-    "other assignment": (["in", "--out", "other"], "holds results of the assignment variants"),
+    "other assignment": (["in", "--out", "other"], "has results of the assignment variants"),
 }
 
 

@@ -155,10 +155,10 @@ def test_a_cluster_without_workers(one_submission, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_a_scheduler_that_is_lost(tmp_path, capsys):
-    """What was graded is kept, and the message says how to go on."""
+    """The results so far are kept, and the message says how to continue."""
     local = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
     outcomes = cluster.grade_on_cluster(Queue(iter(some_submissions(4))), SETTINGS, local.scheduler_address, None)
     assert next(outcomes).student == "s0"
     local.close()
-    with pytest.raises(UserError, match="the same command goes on"):
+    with pytest.raises(UserError, match="the same command continues"):
         list(outcomes)

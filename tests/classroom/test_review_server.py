@@ -232,5 +232,5 @@ def test_the_command_prints_a_link_for_each(folder, capsys, monkeypatch):
 
 
 def test_a_folder_without_results_is_refused(tmp_path):
-    with pytest.raises(UserError, match="holds no results of batch"):
+    with pytest.raises(UserError, match="has no results of batch"):
         Review(tmp_path, False)

@@ -82,8 +82,8 @@ def test_a_run_that_was_interrupted_goes_on_and_nothing_is_lost(tmp_path, capsys
     third = make_trainer(tmp_path / "parts")
     done = train_small(third, measure=lambda model: 1.0, measure_every=10)
     said = capsys.readouterr().out
-    assert f"Stopped after step 10 of {third.total_steps}; run the cell again to go on." in said
-    assert "Going on after step 10." in said
+    assert f"Stopped after step 10 of {third.total_steps}; run the cell again to continue." in said
+    assert "Continuing after step 10." in said
     assert done == expected
     for name, weights in whole.model.state_dict().items():
         assert torch.equal(weights, third.model.state_dict()[name]), name
@@ -110,7 +110,7 @@ def test_a_finished_run_is_not_trained_again_unless_the_code_has_changed(tmp_pat
     weights_after(0, tmp_path / "run")
     with pytest.raises(UserError):  # nothing of the run before is left
         weights_after(3, tmp_path / "run")
-    assert "The modules have changed since this run began: it begins anew." in capsys.readouterr().out
+    assert "The modules have changed since this run began: it starts again." in capsys.readouterr().out
     assert len(read_log(tmp_path / "run" / LOG)) == len(trained.steps)
 
 

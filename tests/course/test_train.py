@@ -243,16 +243,16 @@ def test_a_checkpoint_to_begin_with_must_fit(arguments, tmp_path, tiny_checkpoin
         main([*arguments, "--init", str(tmp_path / "nowhere")])
     main(arguments)
     shutil.copy(DEFAULT / SOURCE_TOKENIZER, tmp_path / "state")
-    with pytest.raises(UserError, match=r"other tokenizers than .*; give another --state folder"):
+    with pytest.raises(UserError, match=r"tokenizers that differ from .*; choose another --state folder"):
         main([*arguments, "--init", str(tiny_checkpoint)])
 
 
 def test_a_state_that_does_not_fit_is_refused(arguments, tmp_path):
     main(arguments)
     for options, message in (
-        ("--seed 2", "belongs to a run with other settings; give another --state folder"),
-        ("--d-model 20", "cannot go on from .*size mismatch.*give another --state folder"),
-        ("--vocab-size 33", "holds tokenizers of another --vocab-size; give another --state folder"),
+        ("--seed 2", "belongs to a run with other settings; choose another --state folder"),
+        ("--d-model 20", "cannot continue from .*size mismatch.*choose another --state folder"),
+        ("--vocab-size 33", "has tokenizers with a different --vocab-size; choose another --state folder"),
     ):
         with pytest.raises(UserError, match=message) as caught:
             main([*arguments, *options.split()])
@@ -262,7 +262,7 @@ def test_a_state_that_does_not_fit_is_refused(arguments, tmp_path):
     content = state.read_bytes()
     for damaged in (b"", content[:1000], content[:-100], b"x" * 1000):
         state.write_bytes(damaged)
-        with pytest.raises(UserError, match=r"cannot go on from .*state\.pt"):
+        with pytest.raises(UserError, match=r"cannot continue from .*state\.pt"):
             main(arguments)
 
 

@@ -66,8 +66,8 @@ def test_own_work_stays(student, tmp_path, monkeypatch, capsys):
     assert (beside / "mha.new.py").read_bytes() == SECOND["notebooks/transformer/mha.py"]
     assert (beside / "1_mha.new.ipynb").read_bytes() == SECOND["notebooks/transformer/1_mha.ipynb"]
     assert (student / "grade.yours.py").read_bytes() == own["grade.py"]
-    assert "Your notebooks/transformer/mha.py stays as it is; the new one lies beside it as mha.new.py." in said
-    assert "You had changed grade.py; it is new, and yours lies beside it as grade.yours.py." in said
+    assert "Your notebooks/transformer/mha.py was kept; the new version is beside it as mha.new.py." in said
+    assert "You had changed grade.py; it was replaced, and your version is beside it as grade.yours.py." in said
     assert "reload them, and restart their kernels" in said
     assert "pip install" not in said
     assert not list(student.rglob("*.partial"))
@@ -119,7 +119,7 @@ def test_other_line_ends_are_no_change(student, tmp_path):
     [
         ("variants", FIRST, {}, "is the handout of variants, which is not here"),
         ("transformer", {"a.py": b"x"}, {}, "is not a handout of this course"),
-        ("transformer", FIRST, {"../../evil.py": b"x"}, "holds what a handout does not"),
+        ("transformer", FIRST, {"../../evil.py": b"x"}, "contains a file that a handout does not have"),
     ],
 )
 def test_what_is_no_handout_is_refused(student, tmp_path, name, files, more, said):

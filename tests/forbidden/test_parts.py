@@ -172,7 +172,7 @@ def test_the_audit_finds_names_that_torch_does_not_have_or_that_are_let_through(
     (problem, *_) = parts.problems(subject, "layers forbids F.layernrom")
     assert "did you mean layernorm?" in problem
     monkeypatch.setattr(parts, "is_forbidden", lambda *_: False)
-    assert "the search of the text misses" in next(parts.problems(subject, "layers forbids F.gelu"))
+    assert "the text search misses" in next(parts.problems(subject, "layers forbids F.gelu"))
 
 
 def test_names_of_one_part():

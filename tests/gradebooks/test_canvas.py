@@ -80,7 +80,7 @@ def test_canvas(for_canvas, capsys, column):
         "1 not found in the gradebook: nothing was written for them:\n  unknown: no row has 'unknown'",
         "  excused = Excused, E: excused in Canvas (EX)\n  other-course = Other, O: not assigned in Canvas (N/A)",
         "2 in the gradebook without a submission here: their cells stay as they were:\n  Absent, A\n  Student, Test",
-        "2 cells that came with the gradebook begin as a formula does",
+        "2 cells of the gradebook begin like a formula",
     ):
         assert line in said
 
@@ -161,7 +161,7 @@ def test_late_days_from_timestamps_and_from_a_file(for_canvas, capsys):
     filled = canvas(perfect="90.00", partial="30.00", umlaut="95.50", formula="0.70")
     assert (for_canvas / "import.csv").read_bytes() == b"\xef\xbb\xbf" + filled.encode()
     said = capsys.readouterr().out
-    assert "stubs = Stubs, : when it was handed in is not known" in said
+    assert "stubs = Stubs, : the submission time is not known" in said
     assert "an extension for 'nobody', but no submission has that name" in said
     assert "a time for 'misspelt', but no submission has that name" in said
     row = next(row for row in details_of(for_canvas / "import.csv") if row["student"] == "perfect")
@@ -187,10 +187,10 @@ def test_canvas_says_itself_when_work_was_handed_in(tmp_path, capsys):
 
 
 CANVAS_WRONG = {
-    "no gradebook": ("a,b\n", [], "is not a gradebook of Canvas"),
+    "no gradebook": ("a,b\n", [], "is not a Canvas gradebook"),
     "empty": ("", [], "is empty"),
-    "another column": (canvas(), ["--column", "Exam"], "there is: Essay (11), Transformer (12)"),
-    "read only": (canvas().replace("100.00,(r", "(read only),(r"), [], "is read only"),
+    "another column": (canvas(), ["--column", "Exam"], "its columns: Essay (11), Transformer (12)"),
+    "read only": (canvas().replace("100.00,(r", "(read only),(r"), [], "is read-only"),
     "no such match": (canvas(), ["--match", "Nickname"], "has no column 'Nickname'; its columns are: Student, ID"),
     "other points": (canvas().replace("100.00,(r", "50.00,(r"), [], "full marks are 50 points there and 100 (110 with"),
     "broken quotes": (canvas().replace('""the""', '"the"'), [], "line 4"),
@@ -241,8 +241,8 @@ def test_points_that_include_extra_credit(for_canvas):
 def test_results_that_are_not_finished(tmp_path, capsys):
     (tmp_path / "canvas.csv").write_text(canvas(), encoding="utf-8", newline="")
     for damage, message in {
-        "grades.csv": "holds no finished results",
-        "batch.json": "holds no finished results",
+        "grades.csv": "has no finished results",
+        "batch.json": "has no finished results",
     }.items():
         write_results(tmp_path / "results", {"perfect": (100.0, 0.0)})
         (tmp_path / "results" / damage).unlink()

@@ -80,7 +80,7 @@ def test_a_fault_or_an_unknown_time_is_no_zero():
     assert "no final grade without b" in final.arithmetic
     (final,) = final_grades([Assessed("a", late.policy, late.points)], ["anna"])
     assert final.grade is None
-    assert "when it was handed in is not known" in final.arithmetic
+    assert "the submission time is not known" in final.arithmetic
 
 
 def test_everybody_is_called_as_in_the_roster(tmp_path):

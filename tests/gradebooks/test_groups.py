@@ -149,7 +149,7 @@ def test_similarity_does_not_compare_members(tmp_path):
         hand_in(tmp_path / "in", name, STUBS)
     groups = read_groups(write_groups(tmp_path))
     lines = export_similarity(tmp_path / "in", tmp_path / "out", ASSIGNMENT, groups)
-    assert "1 submissions are with others of their group, which are not compared" in lines
+    assert "1 submissions are merged with others of their group, not compared" in lines
     assert {path.name for path in (tmp_path / "out/jplag/submissions").iterdir()} == {"anna", "cleo"}
     assert len(list((tmp_path / "out/jplag/submissions/anna").rglob("mha.py"))) == 2
     files = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "out/dolos/submissions").iterdir()}

@@ -80,7 +80,7 @@ def test_moodle(for_moodle, capsys):
     assert "Other O_99_assignsubmission_file_: no row has '99'" in said
     assert "= Locked L: the grade is locked in Moodle" in said
     assert "  =cmd" in said
-    assert "the feedback that was there stays" in said
+    assert "the existing feedback stays" in said
     # What we wrote there before is replaced.
     (for_moodle / "moodle.csv").write_bytes((for_moodle / "upload.csv").read_bytes())
     (for_moodle / "policy.toml").write_text('[grade]\nextra_credit = "capped"\n', encoding="utf-8")
@@ -124,7 +124,7 @@ def test_moodle_ignores_grades_above_the_maximum_so_they_are_refused(tmp_path, c
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("Identifier", "ID", "is not a grading worksheet of Moodle: it has no column 'Identifier'"),
+        ("Identifier", "ID", "is not a Moodle grading worksheet: it has no column 'Identifier'"),
         ("Last modified (grade)", "Zuletzt geändert (Bewertung)", "set the language to English"),
         ("Maximum Grade", "Scale", "graded with a scale"),
         ("100.00", "20.00", "full marks are 20 points there"),
@@ -192,7 +192,7 @@ def test_similarity(tmp_path, capsys):
 
     # Nothing old is mixed with it.
     assert export("similarity", submissions, "--out", out) == 2
-    assert "is there already: choose a new folder" in capsys.readouterr().err
+    assert "already exists: choose a new folder" in capsys.readouterr().err
 
 
 def test_similarity_where_nothing_can_be_written(tmp_path, capsys):

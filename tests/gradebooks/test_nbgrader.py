@@ -322,7 +322,7 @@ def test_a_failure_of_the_grader_is_no_result(tmp_path):
     course.hand_in(course.submitted("student"))
     stored.write_bytes(whole[:100])
     log = course.nbgrader("autograde", NAME, "--notebook=2_pe", code=1)
-    assert "not graded, for the grader failed" in log
+    assert "not graded, because the grader failed" in log
     assert course.grades()["student"]["pe"] == (None, True)
     stored.write_bytes(whole)
     course.nbgrader("autograde", NAME, "--notebook=2_pe")

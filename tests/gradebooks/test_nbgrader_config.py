@@ -112,7 +112,7 @@ def test_who_is_passed_over_is_named(tmp_path, capsys):
     warn_of_skipped(["autograde", "transformer"], tmp_path, ["transformer", "variants"])
     said = capsys.readouterr().err
     assert said.startswith(
-        f"nbgrader autograde does not grade 3 of those in {tmp_path}:\n  ben: handed in no notebook\n"
+        f"nbgrader autograde does not grade 3 students in {tmp_path}:\n  ben: handed in no notebook\n"
     )
     assert "python -m autograder batch --gradebook" in said
     for arguments in (["collect", "transformer"], ["autograde", "variants"]):

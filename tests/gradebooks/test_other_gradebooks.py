@@ -62,16 +62,16 @@ def test_blackboard(graded, column, encoding):
 @pytest.mark.parametrize(
     ("kind", "text", "column", "said"),
     [
-        ("brightspace", BLACKBOARD, "Transformer", "is not a gradebook of Brightspace"),
-        ("brightspace", BRIGHTSPACE, "Nope", "there is: Essay, Transformer"),
+        ("brightspace", BLACKBOARD, "Transformer", "is not a Brightspace gradebook"),
+        ("brightspace", BRIGHTSPACE, "Nope", "its columns: Essay, Transformer"),
         (
             "brightspace",
             BRIGHTSPACE.replace("MaxPoints:100", "MaxPoints:50"),
             "Transformer",
             "full marks are 50 points",
         ),
-        ("blackboard", "a,b\n1,2\n", "Transformer", "is not a gradebook of Blackboard"),
-        ("blackboard", BLACKBOARD, "Total", "there is: Transformer"),
+        ("blackboard", "a,b\n1,2\n", "Transformer", "is not a Blackboard gradebook"),
+        ("blackboard", BLACKBOARD, "Total", "its columns: Transformer"),
     ],
 )
 def test_other_files_are_refused(graded, capsys, kind, text, column, said):

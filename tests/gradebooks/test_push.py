@@ -47,7 +47,7 @@ def test_canvas_a_dry_run_sends_nothing(graded, capsys):
     for line in (
         "  anna: 97.50 (comment)\n  bob: 60.00 (comment)\n  eva: 2.00 (comment)\n",
         "Grades to send to 'Transformer' on Canvas: 3",
-        "  cleo = cleo: the grader failed: run batch again, to its end\n",
+        "  cleo = cleo: the grader failed: run batch again until it ends\n",
         "  dora: no row has 'dora'\n",
         "Nothing was sent: add --send.",
     ):
@@ -80,7 +80,7 @@ def test_canvas_a_run_that_was_cut_off_goes_on(graded, trouble, capsys):
     with running(FakeCanvas(NUMBERS)) as fake:
         fake.after_writing = [trouble]
         assert push("canvas", graded, fake, "--send") == 2
-        assert "What has arrived is not sent again: start the same command again" in capsys.readouterr().err
+        assert "Run the same command again: what has arrived is not sent twice" in capsys.readouterr().err
         assert len(fake.bulk) == 1  # what changes something is not sent twice
         fake.submissions[2] |= {"score": None, "submission_comments": []}  # as if it had been cut off in the middle
         assert push("canvas", graded, fake, "--send") == 1
@@ -133,7 +133,7 @@ def test_canvas_a_rubric_with_the_stages_gets_their_points(graded, capsys):
 @pytest.mark.parametrize(
     ("about", "said"),
     [
-        ({"rubric": criteria(mha=31)}, "is no stage with as many points"),
+        ({"rubric": criteria(mha=31)}, "is not a stage with the same points"),
         ({"rubric": criteria(), "use_rubric_for_grading": True}, "its sum would replace the grade"),
     ],
 )
@@ -266,4 +266,4 @@ def test_moodle_says_what_it_refuses(graded, capsys):
         fake.about["name"] = "Other"
         fake.about["cmid"] = 66
         assert push("moodle", graded, fake) == 2
-        assert "there is: 'Other' (66)" in capsys.readouterr().err
+        assert "assignments: 'Other' (66)" in capsys.readouterr().err

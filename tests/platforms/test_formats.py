@@ -100,7 +100,7 @@ def test_submitty_gets_a_share_and_messages():
         "status": "success",
     }
     for fault in (None, FAULT):
-        assert "This is no grade" in validation(fault, "mha.a")["data"]["message"]  # type: ignore[arg-type]
+        assert "This is not a grade" in validation(fault, "mha.a")["data"]["message"]  # type: ignore[arg-type]
 
 
 def test_classroom50_takes_whole_numbers():

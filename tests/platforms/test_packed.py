@@ -115,7 +115,7 @@ def test_autolab(tmp_path):
     assert autolab_scores(text) == REQUIRED, text
     _, text = run(box, "make", python=FAILS)
     assert "scores" not in text
-    assert "This is no grade" in text
+    assert "This is not a grade" in text
 
 
 # VPL
@@ -186,7 +186,7 @@ def test_submitty(tmp_path):
         return share
 
     assert total() == 0
-    assert "This is no grade" in (judge / "validation_results.json").read_text(encoding="utf-8")
+    assert "This is not a grade" in (judge / "validation_results.json").read_text(encoding="utf-8")
     shutil.copy(box / "verdict.json", judge / "test02")
     assert total() == 105
 
@@ -238,7 +238,7 @@ def test_classroom50(bundle, tmp_path):
     ("arguments", "complaint"),
     [
         (["--for", "vpl", "--time-limit", "600"], "at most 420 seconds"),
-        (["--for", "vpl", "--hidden-results", "visible"], "cannot hold results back"),
+        (["--for", "vpl", "--hidden-results", "visible"], "cannot withhold results"),
         (["--for", "vpl", "--seed", "-1"], "must not be negative"),
         (["--for", "gradescope", "--image", "x"], "are not for Gradescope"),
     ],

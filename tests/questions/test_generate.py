@@ -132,7 +132,7 @@ def test_odd_code_costs_nobody_else_the_questions(tmp_path, capsys):
     assert re.search("signs: the code (cannot be parsed|is nested too deeply)", shown)
     # Whether a parser can take it depends on the stack that is left.
     assert "deep: the code is nested too deeply" in shown or key["students"]["deep"]["questions"]
-    assert "left out 1 file (mha.py) that no student has" in shown
+    assert "left out 1 file (mha.py) that belong to no student" in shown
 
 
 @pytest.mark.parametrize(("cell", "points"), [("²", "5"), ("1", "inf"), ("1", "1e30"), ("1", "nan")])

@@ -127,7 +127,7 @@ def test_two_runs_are_compared(graded, tmp_path, capsys):
     assert "bob: 2 -> 0 (-2)" in said
     assert f"pe.{TEST}: not started, 2 -> not started, 0 of {FULL['pe']:g}" in said
     assert "anna: no grade -> " in said
-    assert "is in one of the runs only: the new one" in said
+    assert "is only in the new run" in said
     table = (tmp_path / "x.csv").read_text(encoding="utf-8-sig")
     assert table.startswith("student,before,after,difference,why")
     assert "\nbob,2,0,-2," in table
@@ -140,12 +140,12 @@ def test_a_list_of_students_is_graded_again(graded, tmp_path, capsys):
     (tmp_path / "list.txt").write_text("# complaints\nbob\n", encoding="utf-8")
     before = {path.name: path.stat().st_mtime_ns for path in (out / "results").iterdir()}
     assert batch(submissions, out, "--regrade", str(tmp_path / "list.txt")) == 0
-    assert re.search(r"Graded 1 submissions in \d+ s; 1 were not asked for\.", capsys.readouterr().out)
+    assert re.search(r"Graded 1 submissions in \d+ s; 1 were not requested\.", capsys.readouterr().out)
     after = {path.name: path.stat().st_mtime_ns for path in (out / "results").iterdir()}
     assert {name for name in after if after[name] != before[name]} == {"bob.json"}
     (tmp_path / "list.txt").write_text("bobby\n", encoding="utf-8")
     assert batch(submissions, out, "--regrade", str(tmp_path / "list.txt")) == 2
-    assert "names bobby, of whom there is no submission" in capsys.readouterr().err
+    assert "names bobby, but there is no such submission" in capsys.readouterr().err
 
 
 def test_one_class_has_one_version_of_the_tests(graded, tmp_path, capsys):
@@ -189,7 +189,7 @@ def test_feedback_is_packed(graded, tmp_path, capsys):
         assert sorted(archive.namelist()) == ["anna.html", "bob.html", "list.csv"]
         assert archive.read("bob.html") == (out / "feedback" / "bob.html").read_bytes()
     assert main(["export", "feedback", str(out), "--for", "moodle", "--out", str(tmp_path / "m.zip")]) == 0
-    assert "2 are not, because their names are not those of Moodle: anna, bob" in capsys.readouterr().out
+    assert "2 are not, because they have no Moodle names: anna, bob" in capsys.readouterr().out
 
 
 REPORT = Report("T", "anna", (StageResult("s", 1, "S", False, (TestResult("s", "test_a", "A", "failed", 1, 5),)),), 1.0)

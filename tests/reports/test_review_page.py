@@ -86,7 +86,7 @@ def test_two_runs_of_one_assignment_do_not_count_twice(graded, capsys):
     for name in ("first", "second"):
         (graded / name / "batch.json").write_text('{"assignment": "transformer", "seed": 1}')
     assert main([str(graded / "first"), str(graded / "second"), "--out", str(graded)]) == 2
-    assert "first and second both hold results of the assignment transformer" in capsys.readouterr().err
+    assert "first and second both have results of the assignment transformer" in capsys.readouterr().err
     assert not (graded / "term.csv").exists()
 
 
@@ -134,7 +134,7 @@ def test_a_list_says_who_is_who(graded, capsys):
 
 def test_a_folder_without_results_is_named(tmp_path, capsys):
     assert main([str(tmp_path)]) == 2
-    assert "holds no results of batch" in capsys.readouterr().err
+    assert "has no results of batch" in capsys.readouterr().err
 
 
 def test_who_was_looked_at_is_no_longer_to_review(capsys):

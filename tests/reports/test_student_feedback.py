@@ -69,7 +69,7 @@ def test_prints_keep_their_lines():
 def test_feedback_shows_the_points():
     seen = text_of(feedback_html(make_report(make_test("test_a"), make_test("test_b", "failed", 2.5))))
     assert "6.5 of 8 points , and 1.5 of 2 for extra credit" in seen
-    assert "Total without extra credit 6.5 of 8 Extra credit 1.5 of 2 Together 8 of 10" in seen
+    assert "Total without extra credit 6.5 of 8 Extra credit 1.5 of 2 Total with extra credit 8 of 10" in seen
     assert "Stage 1: Attention 6.5 of 8 points" in seen
 
 

@@ -146,7 +146,7 @@ def holds(statement: str, base: Any, other: Any) -> bool:
         return isinstance(other, Exception)
     if isinstance(other, Exception) or isinstance(base, Exception):
         return False
-    if statement == "Another number of values is returned.":
+    if statement == "A different number of values is returned.":
         return isinstance(base, (tuple, list)) != isinstance(other, (tuple, list)) or len(base) != len(other)
     if isinstance(base, (tuple, list)) != isinstance(other, (tuple, list)):
         return False

@@ -14,7 +14,7 @@ from autograder.__main__ import main
 
 SECONDS = 120  # for a cell, on a busy machine
 EXCUSES = ("Not started:", "Your code raised", "This needs your code", "Not right yet")
-STANDINS = "Not all of this is your code: stand-ins take the place of "
+STANDINS = "Not all of this is your code: stand-ins replace "
 
 # A number that a text quotes: the cell that prints it, what it prints, the cell that quotes it, and how.
 Claim = tuple[str, str, str, str]

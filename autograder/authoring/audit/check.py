@@ -29,7 +29,7 @@ def look_at(check: Check, subject: Subject, item: str) -> list[str]:
     try:
         return list(check.problems(subject, item))
     except Exception as error:  # reported, whatever it is
-        return [f"the check could not be made: {type(error).__name__}: {error}"]
+        return [f"the check itself failed: {type(error).__name__}: {error}"]
 
 
 def sample(items: Sequence[str], number: int | None) -> list[str]:

@@ -45,7 +45,7 @@ def audit(subject: Subject, names: list[str], quick: bool, jobs: int) -> Iterato
             try:
                 items = list(CHECKS[name].items(subject))
             except Exception as error:
-                problem = f"the check could not be made: {type(error).__name__}: {error}"
+                problem = f"the check itself failed: {type(error).__name__}: {error}"
                 yield Finding(name, CHECKS[name], 0, 0, 0.0, [("", problem)])
                 continue
             chosen = sample(items, CHECKS[name].QUICK) if quick else items
@@ -71,7 +71,7 @@ def show(title: str, findings: list[Finding]) -> None:
     for heading, justify in {
         "check": "left",
         "what must hold": "left",
-        "looked at": "right",
+        "checked": "right",
         "seconds": "right",
     }.items():
         table.add_column(heading, justify="right" if justify == "right" else "left")
@@ -127,5 +127,5 @@ def main(arguments: list[str]) -> int:
                 )
     show(f"{chosen.name}: {chosen.title}", findings)
     wrong = sum(len(finding.problems) for finding in findings)
-    print(f"{wrong} thing(s) do not hold." if wrong else "Everything that was looked at holds.")
+    print(f"{wrong} problem(s)." if wrong else "No problems.")
     return BROKEN if wrong else HOLDS

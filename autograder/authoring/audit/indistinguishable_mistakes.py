@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from autograder.authoring.audit.subject import Ran, Subject
 from autograder.diagnosis.mistake_signatures import same
 
-PROMISE = "mistakes look different unless they say so"
+PROMISE = "mistakes look different unless declared otherwise"
 QUICK = 0
 
 
@@ -23,7 +23,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
             yield f"{mistake.id} looks the same as {', '.join(alike) or 'no other'}, but declares {mistake.same_as}"
     for mistake in subject.mistakes.values():
         if mistake.stage == item and mistake.seen_by == "hidden" and mistake.same_as:
-            yield f"{mistake.id} passes the visible tests, so it cannot look the same in them as another"
+            yield f"{mistake.id} passes the visible tests, so it cannot look the same there as another mistake"
 
 
 def look_alike(some: tuple[Ran, ...], others: tuple[Ran, ...]) -> bool:

@@ -13,7 +13,7 @@ from course.config import WEIGHTS
 from course.errors import UserError
 from course.location import checkpoints
 
-PROMISE = "the manifest is complete, and what it names is there"
+PROMISE = "the manifest is complete, and what it names exists"
 QUICK = None
 
 
@@ -39,7 +39,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
         if what := damage(checkpoints() / name / WEIGHTS) or missing(checkpoints() / name):
             yield f"checkpoint {name}: {what}"
     if not (chosen.folder / "make_expected.py").is_file():
-        yield "there is no make_expected.py, which makes the stored tensors"
+        yield "there is no make_expected.py, which computes the stored tensors"
 
 
 def _of_stage(subject: Subject, stage: Stage) -> Iterator[str]:
@@ -49,13 +49,13 @@ def _of_stage(subject: Subject, stage: Stage) -> Iterator[str]:
             for name, case in stage_tests(stage, hidden=kind == "hidden").items():
                 title = case.shortDescription() or ""
                 if not title.endswith(".") or not title[:1].isupper():
-                    yield f"the docstring of the {kind} {name} is no sentence; students read it as the test's title"
+                    yield f"the docstring of the {kind} {name} is not a sentence; students read it as the test's title"
         except (ImportError, LookupError) as error:
             yield f"the {kind} tests cannot be loaded: {error}"
     if not (chosen.expected / f"{stage.name}.safetensors").is_file():
-        yield f"there is no expected/{stage.name}.safetensors: python -m autograder expected makes it"
+        yield f"there is no expected/{stage.name}.safetensors: python -m autograder expected writes it"
     if not any(set(stage.modules) & modules for _, modules in subject.correct.values()):
-        yield "no correct formulation is known beside the solution: add one to formulations/"
+        yield "no correct formulation is known besides the solution: add one to formulations/"
     if not any(mistake.stage == stage.name for mistake in subject.mistakes.values()):
         yield "no mistake is known: add one to mistakes/"
     if len(stage.writes) > 1:
@@ -63,10 +63,10 @@ def _of_stage(subject: Subject, stage: Stage) -> Iterator[str]:
         for test, part in sorted(one for one in every if not stage.graded_by(*one)):
             yield (
                 f"the manifest does not say which function {test}.{part}".rstrip(".")
-                + " grades, so a slip may cost twice"
+                + " grades, so a slip may cost points twice"
             )
         for function in sorted(set(stage.writes) - {stage.graded_by(*one) for one in every}):
-            yield f"no test, and no part of one, grades {function}"
+            yield f"no test or part of a test grades {function}"
     needed = {one for other in chosen.stages if stage.name in other.builds_on for one in stage.writes}
     for written in sorted(needed):
         if written not in signatures(standins(subject), written.partition(".")[0]):

@@ -10,7 +10,7 @@ from autograder.diagnosis.mistakes import Mistake
 from autograder.grading.run_test import GRADED
 from autograder.submissions.syntax_tree import functions
 
-PROMISE = "every mistake is caught, and named or declared; what warnings say of hidden tests is so"
+PROMISE = "every mistake is caught, and named or declared; warnings about hidden tests are correct"
 QUICK = 20
 
 
@@ -39,7 +39,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def _warned(subject: Subject, item: str, visible: tuple[Ran, ...]) -> Iterator[str]:
-    """Check the warnings: each must say correctly whether the hidden test of the same name takes points.
+    """Check the warnings: each must say correctly whether the hidden test of the same name deducts points.
 
     If a test fails, the warnings of the same function are not shown; see `run_test`.
     """
@@ -50,7 +50,7 @@ def _warned(subject: Subject, item: str, visible: tuple[Ran, ...]) -> Iterator[s
             continue
         hidden = subject.run_mistake(item, SEED)[number]
         if hidden.passed == (GRADED[True] in ran.result.details):
-            yield f"what {ran.result.name} warns of is said to be graded, or not, and that is not so: {hidden}"
+            yield f"the warning of {ran.result.name} is wrong about whether hidden tests grade it: {hidden}"
 
 
 def _change(subject: Subject, mistake: Mistake) -> Iterator[str]:
@@ -77,7 +77,7 @@ def code_of(module: str, source: str) -> dict[str, str]:
 
 
 def _named(subject: Subject, mistake: Mistake) -> Iterator[str]:
-    """Check the name that the grader gives: the mistake's own, or that of an earlier mistake with the same results.
+    """Check the name that the grader reports: the mistake's own, or that of an earlier mistake with the same results.
 
     An exception raised in other code is not named, since that code may be the cause.
     """

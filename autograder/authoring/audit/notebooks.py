@@ -31,7 +31,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
     try:
         cells = run(source / name, source, chosen)
     except Exception as error:  # whatever a notebook can raise
-        yield f"it does not run to its end: {type(error).__name__}: {str(error).strip()[-500:]}"
+        yield f"it does not run to the end: {type(error).__name__}: {str(error).strip()[-500:]}"
         return
     for cell in cells:
         if errors := outputs(cell, "stderr"):
@@ -51,7 +51,7 @@ def _verdict(graded: list[Any], stage: Stage, how: str) -> Iterator[str]:
     points = outputs(graded[-1], "text/plain")[-1:] if graded else []
     right = stage.max_points if how == SOLVED else 0.0
     if not points or float(points[0]) != right:
-        yield f"the graded cell gives {points[0] if points else 'nothing'} instead of {right:g} points"
+        yield f"the graded cell returns {points[0] if points else 'nothing'} instead of {right:g} points"
     elif how == RELEASED and "not started" not in "".join(outputs(graded[-1], "text/html")):
         yield "the verdict does not say that the stage is not started"
 

@@ -16,7 +16,7 @@ from autograder.grading.forbidden_parts import is_forbidden, parts_of, stages_of
 from autograder.manifest import Stage
 from autograder.sandbox.remote_modules import Student
 
-PROMISE = "what the manifest forbids in a stage is refused there by any name"
+PROMISE = "what the manifest forbids in a stage is refused there under any name"
 QUICK = None
 # Runs in a worker of the stage and returns which names of torch are refused. The text search detects none of them.
 PROBE = """
@@ -30,7 +30,7 @@ def refused():
                 value = getattr(value, name)
             value(**arguments)
         except Exception as error:
-            # Of what the worker does not keep of torch, the name itself is gone.
+            # Names that the worker removes from torch raise AttributeError.
             answers.append(type(error).__name__ in ("ReadyMade", "AttributeError"))
         else:
             answers.append(False)
@@ -50,12 +50,12 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
     paths = names_of(written)
     if not paths:
         close = difflib.get_close_matches(part(written).name, {plain(path.split(".")[-1]) for path in public()})
-        yield f"torch has nothing of that name{f'; did you mean {close[0]}?' if close else ''}"
+        yield f"torch has nothing with that name{f'; did you mean {close[0]}?' if close else ''}"
     argument = part(written).argument
     for path in paths:
         for text in uses(path, argument, stage):
             if searched(text, subject, stage) != (word == "forbids"):
-                yield f"the search of the text {'misses' if word == 'forbids' else 'refuses'} {text!r}"
+                yield f"the text search {'misses' if word == 'forbids' else 'refuses'} {text!r}"
     calls = [(path, {argument: 0.5} if argument else {}) for path in paths]
     (module, *_), probe = stage.modules, f"CALLS = {calls!r}\n{PROBE}"
     code = subject.code(subject.solution, stage)
@@ -118,7 +118,7 @@ def public() -> dict[str, Any]:
 
 
 def names_of(written: str) -> list[str]:
-    """Return the callable paths in torch of a part."""
+    """Return the paths in torch by which a part can be called."""
     argument, paths = part(written).argument, []
     private = written.rpartition(".")[2].startswith("_")
     for path, value in public().items():

@@ -1,4 +1,4 @@
-"""All checks of `audit` by name, in the order in which they run: a check comes after those that it relies on."""
+"""All checks of `audit` by name, in the order in which they run: a check comes after the checks that it relies on."""
 
 from autograder.authoring.audit import (
     cross_stage_mistakes,

@@ -25,7 +25,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
     try:
         if item == "as generated":
             for difference in differences(generate(root, [chosen]), root / RELEASE, f"{chosen.name}/"):
-                yield f"{difference}: python -m autograder release writes it anew"
+                yield f"{difference}: python -m autograder release rewrites it"
         elif item == "no solution":
             for leak in find_leaks(read_release(folder), secret_lines(chosen.solution, chosen)):
                 yield f"a line of the solution is released in {leak}"
@@ -40,9 +40,9 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def _graded(cells: list[dict[str, Any]], stage: Stage) -> Iterator[str]:
-    """Check that there is a single graded cell, that it calls check(), and that its nbgrader metadata are right."""
+    """Check that there is a single graded cell, that it calls check(), and that its nbgrader metadata is correct."""
     if len(cells) != 1:
-        yield f"{len(cells)} cells have metadata of nbgrader; it should be the graded cell alone"
+        yield f"{len(cells)} cells have nbgrader metadata; only the graded cell should"
         return
     (cell,) = cells
     source, right = "".join(cell["source"]), f'from course import check\n\ncheck("{stage.name}")'

@@ -9,7 +9,7 @@ from autograder.authoring.audit.subject import Subject
 from autograder.grading.reference_answers import AnswerBook, Answers
 from autograder.sandbox.time_budget import Seconds
 
-PROMISE = "hidden tests pass on 20 seeds, and come from the seed alone"
+PROMISE = "hidden tests pass on 20 seeds, and depend only on the seed"
 QUICK = 5
 SEEDS = range(20)
 SAME, OTHER = 7, 8
@@ -42,13 +42,13 @@ def _deterministic(subject: Subject, name: str) -> Iterator[str]:
         elif not (first or again or other):
             continue  # the test needs no reference: the expected result follows from its inputs
         elif not same(first, again):
-            yield f"{test} is not the same twice with one seed: take random numbers from self.rng only"
+            yield f"{test} differs between two runs with one seed: take random numbers only from self.rng"
         elif same(first, other):
             yield f"{test} is the same with two seeds: it can be memorised"
 
 
 def same(some: Answers, others: Answers) -> bool:
-    """Whether the reference returned the same in all calls of a test."""
+    """Whether the reference returned the same results in all calls of a test."""
     return some.keys() == others.keys() and all(equal(some[part], others[part]) for part in some)
 
 

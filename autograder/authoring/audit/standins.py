@@ -12,7 +12,7 @@ from autograder.submissions.read_submission import Submission
 from autograder.submissions.stage_with_standins import code_of_all, with_standins
 from autograder.submissions.syntax_tree import functions
 
-PROMISE = "stand-ins equal the solution on the calls of the stages"
+PROMISE = "stand-ins match the solution in calls between stages"
 QUICK = None
 # Makes a student module a copy of its stand-in.
 AS_MODULE = """

@@ -9,9 +9,9 @@ from autograder.authoring.audit.subject import Subject
 from autograder.authoring.stored_tensors import differences, make
 from autograder.diagnosis.mistake_signatures import known_signatures, only_through, same, stored_file
 
-PROMISE = "stored tensors, hints and signatures are fresh"
+PROMISE = "stored tensors, hints and signatures are current"
 QUICK = 2
-AGAIN = "python -m autograder expected makes it anew"
+AGAIN = "python -m autograder expected rewrites it"
 
 
 def items(subject: Subject) -> Iterable[str]:
@@ -42,6 +42,6 @@ def _signatures(subject: Subject, stage: str) -> Iterator[str]:
             ran, before = subject.run_mistake(mistake.id)[number], stored.pop(mistake.id, None)
             now = ran.shown and only_through(mistake.module, ran.shown)
             if (now is None) != (before is None) or (now and before and not same(now, before, ran.dtype)):
-                yield f"what {mistake.id} shows in {test} is not what is stored; {AGAIN}"
+                yield f"the result of {mistake.id} in {test} differs from the stored one; {AGAIN}"
         for name in stored:
-            yield f"{name} is stored for {test}, but is no known mistake of the stage; {AGAIN}"
+            yield f"{name} is stored for {test}, but is not a known mistake of the stage; {AGAIN}"

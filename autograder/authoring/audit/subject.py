@@ -54,7 +54,7 @@ class Subject:
         self._lock = threading.Lock()
 
     def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """Return the cached value of a key; compute it once by `make`."""
+        """Return the cached value of a key; compute it once with `make`."""
         with self._lock:
             lock = self._locks.setdefault(key, threading.Lock())
         with lock:

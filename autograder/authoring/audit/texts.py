@@ -40,7 +40,7 @@ def _ids(subject: Subject) -> Iterator[str]:
     others = [formulation.id for formulation in formulations(subject.assignment)]
     for name, number in Counter([*mistakes, *others]).items():
         if number > 1:
-            yield f"the id {name} is there {number} times"
+            yield f"the id {name} occurs {number} times"
     stages = [stage.name for stage in subject.assignment.stages]
     for name in mistakes:
         if not re.fullmatch(r"\w+\.\w+(-\w+)*", name):
@@ -56,13 +56,13 @@ def _hints(mistake: Mistake, secrets: set[str]) -> Iterator[str]:
     for hint in (mistake.looks_like, mistake.read_again):
         begin = f"{mistake.id}: the hint {hint[:60]!r}"
         if not re.fullmatch(r"[A-Z].*\w.*[.?]", hint) or "  " in hint:
-            yield f"{begin} is not made of sentences"
+            yield f"{begin} does not consist of sentences"
         if len(hint) > LONGEST_HINT:
             yield f"{begin} has {len(hint)} characters, more than {LONGEST_HINT}"
         if CODE.search(hint):
-            yield f"{begin} holds code"
+            yield f"{begin} contains code"
         for leak in find_leaks({mistake.id: hint}, secrets):
-            yield f"a hint holds a line of the solution, {leak}"
+            yield f"a hint contains a line of the solution, {leak}"
 
 
 def _cells(subject: Subject, notebook: str) -> Iterator[str]:
@@ -74,4 +74,4 @@ def _cells(subject: Subject, notebook: str) -> Iterator[str]:
             yield f"cell {number} ({cell.get('id')}) keeps outputs: clear them"
     for name, number in Counter(cell.get("id") for cell in cells).items():
         if number > 1:
-            yield f"the id {name} is there {number} times"
+            yield f"the id {name} occurs {number} times"

@@ -1,9 +1,8 @@
 """Build the autograder for Gradescope: `python -m autograder gradescope build/transformer.zip`.
 
 Upload the archive in "Configure Autograder". It contains everything for grading, including solutions and hidden tests,
-so keep it secret. It also has the seed of the hidden tests, so
-all students get the same tests. Running the command again for the same file keeps the seed, so that grades stay
-comparable after a correction.
+so keep it secret. It also has the seed of the hidden tests, so all students get the same
+tests. Running the command again for the same file keeps the seed, so that grades stay comparable after a correction.
 
 In the container the grader runs as root and the code of a submission runs confined. If the kernel has no Landlock (as
 in gVisor), the code runs as the user "nobody" with seccomp. It can read public files, but neither write nor reach a
@@ -42,7 +41,7 @@ from course.location import MARK, project_files
 PACKAGES = ("torch", "numpy", "safetensors", "sentencepiece", "editdistance", "rapidfuzz", "rich", "tomli")
 TIME_LIMIT = 240.0  # seconds; Gradescope gives a container half a processor and 10 minutes
 MAX_TIME_LIMIT = 480.0
-# What a file of settings may say, and as what.
+# The options of a settings file, with their types.
 OPTIONS: dict[str, tuple[type, ...]] = {
     "assignment": (str,),
     "seed": (int,),
@@ -122,15 +121,15 @@ def run(args: argparse.Namespace) -> int:
     print(f"Wrote {args.archive} ({size:.1f} MB), solutions and hidden tests included: give it to Gradescope only.")
     print(f"The seed of the hidden tests is {seed}; the same command keeps it.")
     if args.unconfined:
-        print("Where its container cannot confine submissions, they run all the same, and a hostile one could cheat.")
+        print("Where its container cannot confine submissions, they run anyway, and a hostile one could cheat.")
     return 0
 
 
 def seed_of(archive: Path, chosen: Assignment, wanted: int | None) -> int:
-    """Return the seed of the existing archive; else the wanted seed, or a random one.
+    """Return the seed of the existing archive; else the requested seed, or a random one.
 
     Raises:
-        UserError: if the file is no such archive, or has a seed other than the wanted one.
+        UserError: if the file is not such an archive, or has a different seed from the requested one.
     """
     if not archive.exists():
         return secrets.randbits(63) if wanted is None else wanted
@@ -160,7 +159,7 @@ def contents(chosen: Assignment, settings: Settings) -> dict[str, bytes]:
     files |= of_engine(
         ["autograder/authoring/__init__.py", f"{PACKING}/__init__.py", f"{PACKING}/gradescope_container.py"]
     )
-    # Under the names that Gradescope wants.
+    # Under the names that Gradescope expects.
     files |= {
         name: of_engine([template])[template]
         for name, template in {

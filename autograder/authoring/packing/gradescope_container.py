@@ -1,7 +1,7 @@
 """Inside Gradescope's container: grade the submission and write results.json (called by run_autograder).
 
 The caller has already written a results.json that reports a failed grader, so exceptions need no handling here: their
-output is for instructors, and Gradescope shows it to them only.
+output is for instructors, and Gradescope shows it only to them.
 """
 
 import sys
@@ -26,7 +26,7 @@ def run(root: Path) -> int:
         print_stage(console, stage, verbose=True)
     print_total(console, report)
     found = verdict(report, assignment(settings.assignment), release=settings.hidden_results)
-    # Without the seed: it is that of the whole class, and Gradescope hands the results of one submission to the next.
+    # Without the seed: the whole class shares it, and Gradescope passes the results of one submission to the next.
     write_text(as_text(results(found)), root / "results" / "results.json")
     return 0
 

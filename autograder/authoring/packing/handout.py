@@ -1,7 +1,7 @@
-"""Build the student handout: `python -m autograder handout` writes build/transformer-student.zip; `--all`, one course.
+"""Build the student handout: `python -m autograder handout` writes build/transformer-student.zip; `--all` packs all.
 
-It has the part of the engine that students use, the assignment's own files, and what these use of the library, the
-pages and the pictures. All else stays here. Before the archive is written, its stubs are compared with the solutions,
+It contains the part of the engine that students use, the assignment's own files, and the library modules, pages and
+pictures that these use, but nothing else. Before the archive is written, its stubs are compared with the solutions,
 and every file is searched for lines of the solution.
 """
 
@@ -33,7 +33,7 @@ from course.errors import UserError, run_command
 from course.location import ENGINE, MARK, course_folder, project_files
 from course.update import RECORD, digest
 
-# The packages of the engine that `python grade.py` and `check` use, and their files for instructors only.
+# The packages of the engine that `python grade.py` and `check` use, and their files that only instructors need.
 ROOMS = (
     *(
         "manifest",
@@ -103,7 +103,7 @@ def place_of(chosen: Assignment) -> str:
 
 
 def public_config() -> bytes:
-    """Return the course.toml of an archive, which makes it a course: where the assignments are, and nothing else."""
+    """Return the course.toml that makes an archive a course: it says only where the assignments are."""
     place = course_config().assignments.relative_to(course_folder()).as_posix()
     head = "# This folder is a course: commands find it by this file."
     return f"{head}\n[folders]\nassignments = {json.dumps(place)}\n".encode()
@@ -160,7 +160,7 @@ def contents(chosen: Sequence[Assignment], github: Mapping[str, str] = NOTHING) 
     files[RECORD] = (json.dumps(record, indent=1) + "\n").encode()
     secrets = {line for assignment in chosen for line in secret_lines(assignment.solution, assignment)}
     if leaks := find_leaks(texts, {line for line in secrets if not TRIVIAL.fullmatch(line)}):
-        raise UserError("the archive would hold lines of the solution\n  " + "\n  ".join(leaks))
+        raise UserError("the archive would contain lines of the solution\n  " + "\n  ".join(leaks))
     return files
 
 
@@ -168,7 +168,7 @@ def public(files: dict[str, bytes]) -> dict[str, bytes]:
     """Return the files that course.toml adds to the handout.
 
     Raises:
-        UserError: if one may hold what students must not have: of an assignment, the solutions, the class.
+        UserError: if one may be secret: part of an assignment, of the solutions, or about the class.
     """
     config, root = course_config(), course_folder()
     secret = [config.assignments, root / "solutions", root / "graded", root / "submitted", root / MARK]
@@ -187,7 +187,7 @@ def check_release(chosen: Assignment, files: dict[str, bytes]) -> None:
     """
     solution = chosen.solution
     if not solution.is_dir():
-        raise UserError(f"there is no folder {solution}: archives are packed where the solutions are")
+        raise UserError(f"there is no folder {solution}: archives can be packed only where the solutions are")
     folder = f"{RELEASE}/{chosen.name}"
     stubs = make_stubs(solution, chosen)
     changed = [name for name, text in stubs.items() if files[f"{folder}/{name}"] != text.encode()]
@@ -283,7 +283,7 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
 
 
 def aligned(commands: str) -> str:
-    """Align the comments of command lines, as before a name became longer."""
+    """Align the comments of command lines again, since a name may have become longer."""
     pairs = [[piece.rstrip() for piece in line.split(" # ", 1)] for line in commands.splitlines()]
     width = max(len(command) for command, _ in pairs)
     return "".join(f"{command.ljust(width)} # {words}\n" for command, words in pairs)
@@ -309,7 +309,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--github", action="store_true", help="for a repository on GitHub: a workflow grades every push")
     where.add_argument(
-        "--classroom50", action="store_true", help="the same without the workflow: Classroom 50 has its own"
+        "--classroom50", action="store_true", help="like --github, without the workflow: Classroom 50 has its own"
     )
     return parser.parse_args(arguments)
 
@@ -320,7 +320,7 @@ def run(args: argparse.Namespace) -> int:
     archive = args.archive or course_folder() / "build" / f"{top}.zip"
     check_target(archive)
     if (other := top_folder(archive)) not in ("", top):
-        raise UserError(f"{archive} holds {other}, another handout: choose another name, or leave the name out")
+        raise UserError(f"{archive} contains {other}, a different handout: choose another name, or omit the name")
     files = contents(chosen, GITHUB if args.github else CLASSROOM50 if args.classroom50 else NOTHING)
     # In a folder of its own, since some programs unpack into the current folder.
     write_zip(archive, {f"{top}/{name}": data for name, data in files.items()}, date=today())

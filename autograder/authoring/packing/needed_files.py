@@ -1,4 +1,4 @@
-"""What a handout needs besides the engine: modules of `course`, pages and pictures, found by who uses them."""
+"""What a handout needs besides the engine: the modules of `course`, pages and pictures that its files use."""
 
 import ast
 import json
@@ -12,9 +12,9 @@ from autograder.submissions.syntax_tree import parse
 from course import HOMES
 from course.location import ENGINE
 
-# What the engine's own commands and guides offer to every student.
+# The modules that the engine's commands and guides offer to every student.
 ALWAYS = ("course.doctor", "course.update", *(f"course.notebook.{name}" for name in ("check", "load", "own_code")))
-FRONT = "course/__init__.py"  # names what is imported on first use
+FRONT = "course/__init__.py"  # names the modules that are imported on first use
 NAMED = re.compile(r"\bcourse(?:\.\w+)+")  # in a text: `python -m course.doctor`
 LINK = re.compile(r"\]\(([^)#\s]+)|src=\\?[\"']([^\"'\\]+)|((?:\.\./)*img/[\w.-]+)")
 PAGES = ("docs/", "img/")
@@ -67,7 +67,7 @@ def _imported(text: str) -> Iterator[str]:
             names = [alias.name for alias in node.names]
             yield node.module or ""
             yield from (HOMES.get(name, "") if node.module == "course" else f"{node.module}.{name}" for name in names)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):  # for processes of their own
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):  # for separate processes
             yield from NAMED.findall(node.value) if path_like(node.value) else ()
 
 
@@ -101,7 +101,7 @@ def _data(modules: Iterable[str], files: Mapping[str, bytes]) -> Iterator[str]:
 
 
 def _mention(name: str) -> re.Pattern[str]:
-    """Return what mentions a data file: its name, the part before the first dot in quotes, or that of an f-string."""
+    """Return a pattern for mentions of a data file: its name, or the part before the first dot, quoted or formatted."""
     stem = re.escape(name.partition(".")[0])
     return re.compile(rf"{re.escape(name)}|[\"']{stem}[\"']|{stem}\.{{")
 

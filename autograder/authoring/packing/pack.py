@@ -1,8 +1,8 @@
 """Make an autograder for a platform: `python -m autograder pack --for prairielearn transformer`.
 
-Every bundle holds the engine, the tests and the settings. All but that of Classroom 50 also hold the solutions, the
-hidden tests and their seed, so keep them secret. What students could fetch (the image, the bundle of Classroom 50)
-has none of them. docs/platforms.md says what to do with each.
+Every bundle contains the engine, the tests and the settings. All but the one for Classroom 50 also contain the
+solutions, the hidden tests and their seed, so keep them secret. Files that students could fetch (the image, the bundle
+for Classroom 50) contain none of these. docs/platforms.md says what to do with each.
 """
 
 import argparse
@@ -31,17 +31,17 @@ from course.location import ENGINE, MARK, course_folder
 
 TEMPLATES = "autograder/authoring/packing/platforms"
 CLASSROOM50_LIMIT = 10_000_000  # bytes of a bundle
-CODE_SECONDS = 120.0  # for all that the code of one submission does
+CODE_SECONDS = 120.0  # for the code of one submission
 
 
 @dataclass(frozen=True)
 class Order:
-    """What is packed."""
+    """What to pack."""
 
     chosen: Assignment
     settings: Settings
     image: str
-    wall: int  # seconds after which the grader is ended
+    wall: int  # seconds after which the grader is terminated
 
 
 def prairielearn_files(order: Order) -> dict[str, bytes]:
@@ -111,13 +111,13 @@ def submitty_files(order: Order) -> dict[str, bytes]:
     """A Submitty configuration: a test case that grades, and one for each test, which reads the verdict.
 
     Raises:
-        UserError: if a test has a fraction of a point, which Submitty does not know.
+        UserError: if a test has a fraction of a point, which Submitty does not support.
     """
     chosen, tests = order.chosen, []
     for stage in chosen.stages:
         for name, worth in stage.points.items():
             if worth != math.floor(worth):
-                raise UserError(f"{stage.name}.{name} has {worth:g} points, and Submitty wants whole numbers")
+                raise UserError(f"{stage.name}.{name} has {worth:g} points, but Submitty needs whole numbers")
             tests.append((stage, name, int(worth)))
     titles = {
         test["id"]: f"{test['number']} {test['title']}" for test in verdict(fault_report(chosen), chosen)["tests"]
@@ -168,7 +168,7 @@ def submitty_files(order: Order) -> dict[str, bytes]:
 
 
 def classroom50_files(order: Order) -> dict[str, bytes]:
-    """The bundle of Classroom 50: what the handout holds of the engine and its visible tests, and nothing more.
+    """The bundle for Classroom 50: only engine files and visible tests that are also in the handout.
 
     Raises:
         UserError: if it is too large.
@@ -190,7 +190,7 @@ def classroom50_files(order: Order) -> dict[str, bytes]:
         "constraints.txt": public["constraints.txt"],
     }
     if (size := sum(map(len, files.values()))) > CLASSROOM50_LIMIT:
-        raise UserError(f"the bundle would have {size / 1e6:.1f} MB, and Classroom 50 takes 10 MB")
+        raise UserError(f"the bundle would have {size / 1e6:.1f} MB, but Classroom 50 takes at most 10 MB")
     return {f"autograders/{order.chosen.name}/{name}": data for name, data in files.items()} | {
         "runtime.json": as_text({"runs-on": "ubuntu-latest", "python": "3.12"}).encode()
     }
@@ -198,7 +198,7 @@ def classroom50_files(order: Order) -> dict[str, bytes]:
 
 @dataclass(frozen=True)
 class Platform:
-    """A platform: what makes its bundle, and its longest time for a submission, in seconds."""
+    """A platform: the function that builds its bundle, and its time limit for a submission, in seconds."""
 
     files: Callable[[Order], dict[str, bytes]]
     most: int
@@ -216,7 +216,7 @@ GRADESCOPE = "gradescope"
 
 
 def image_files(order: Order) -> dict[str, bytes]:
-    """What the image is built from; all of it is public."""
+    """The files that the image is built from; all of them are public."""
     weights = of_course([f"checkpoints/{name}/*" for name in order.chosen.checkpoints])
     return {
         "image/Dockerfile": template("Dockerfile", order),
@@ -227,7 +227,7 @@ def image_files(order: Order) -> dict[str, bytes]:
 
 
 def template(name: str, order: Order, **facts: str) -> bytes:
-    """A template with its facts filled in; lines end with "\\n" on every system."""
+    """A template with its placeholders filled in; lines end with "\\n" on every system."""
     text = (ENGINE / TEMPLATES / name).read_text(encoding="utf-8")
     for fact, value in {"NAME": order.chosen.name, "WALL": str(order.wall), "IMAGE": order.image, **facts}.items():
         text = text.replace(f"@{fact}@", value)
@@ -259,10 +259,10 @@ def tar(files: Mapping[str, bytes]) -> bytes:
 
 
 def seed_of(archive: Path, chosen: Assignment, wanted: int | None) -> int:
-    """The seed of the archive that is there already; else the one that is wanted, or a fresh one.
+    """The seed of the existing archive; else the requested seed, or a random one.
 
     Raises:
-        UserError: if the file is something else, or has another seed than the one that is wanted.
+        UserError: if the file is something else, or has a different seed from the requested one.
     """
     if not archive.exists():
         return secrets.randbits(63) if wanted is None else wanted
@@ -284,13 +284,13 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("assignment", nargs="?", metavar="ASSIGNMENT", help="(the one that fits, else the first)")
     parser.add_argument("--for", dest="platform", choices=(GRADESCOPE, *PLATFORMS), required=True, help="the platform")
     parser.add_argument("--out", type=Path, metavar="FILE", help="zip file to write (build/NAME-PLATFORM.zip)")
-    parser.add_argument("--image", metavar="NAME", help="of the Docker image, as it will be on Docker Hub")
+    parser.add_argument("--image", metavar="NAME", help="name of the Docker image on Docker Hub")
     parser.add_argument("--seed", type=int, metavar="N", help="seed of the hidden tests (as in FILE, or new)")
     parser.add_argument(
         "--time-limit", type=float, metavar="SECONDS", help="for all that the code of one submission does"
     )
     parser.add_argument("--visible-only", action="store_true", help="leave out the hidden tests")
-    parser.add_argument("--unconfined", action="store_true", help="grade even where submissions cannot be confined")
+    parser.add_argument("--unconfined", action="store_true", help="grade even if submissions cannot be confined")
     parser.add_argument("--hidden-results", metavar="WHEN", help="Gradescope: visible, after_due_date, after_published")
     parser.add_argument("--settings", type=Path, metavar="FILE", help="Gradescope: options as a TOML file")
     return parser.parse_args(arguments)
@@ -302,7 +302,7 @@ def run(args: argparse.Namespace) -> int:
     if args.platform == GRADESCOPE:
         return gradescope_archive.main(for_gradescope(args, chosen, out))
     if args.hidden_results or args.settings:
-        raise UserError(f"--hidden-results and --settings are for Gradescope: {args.platform} cannot hold results back")
+        raise UserError(f"--hidden-results and --settings are for Gradescope: {args.platform} cannot withhold results")
     check_target(out)
     platform = PLATFORMS[args.platform]
     limit = CODE_SECONDS if args.time_limit is None else args.time_limit
@@ -313,7 +313,7 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(f"the seed must not be negative: {args.seed}")
     seed = seed_of(out, chosen, args.seed) if platform.secret else 0
     visible = args.visible_only or not platform.secret
-    # Where nothing is secret, a student's code may run like in the student's own hands.
+    # If nothing is secret, a student's code may run as it does on the student's own machine.
     settings = Settings(chosen.name, seed, limit, args.unconfined or not platform.secret, visible_only=visible)
     image = args.image or f"YOU/{chosen.name}-grader"
     files = platform.files(Order(chosen, settings, image, wall))
@@ -321,10 +321,10 @@ def run(args: argparse.Namespace) -> int:
     comment = json.dumps({"assignment": chosen.name, "seed": seed}).encode()
     write_zip(out, files, modes, comment=comment)
     size = out.stat().st_size / 1e6
-    secret = "solutions and hidden tests included: give it to nobody" if platform.secret else "nothing in it is secret"
+    secret = "solutions and hidden tests included: keep it secret" if platform.secret else "nothing in it is secret"
     print(f"Wrote {out} ({size:.1f} MB), {secret}. docs/platforms.md says what to do with it.")
     if platform.secret and not args.image:
-        print(f"Its image is called {image}: give --image with the name that yours has on Docker Hub.")
+        print(f"Its image is called {image}: use --image for the name of your image on Docker Hub.")
     return 0
 
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Gradescope runs this for each submission, as root. Another folder than /autograder: run_autograder FOLDER
+# Gradescope runs this for each submission, as root. For a folder other than /autograder: run_autograder FOLDER
 set -u
 root=${1:-/autograder}
 
-# First a result that says that the grader failed. The verdict takes its place, so there is a result whatever happens.
+# First a result that says that the grader failed. The verdict replaces it, so there is a result whatever happens.
 mkdir -p "$root/results"
 cp "$root/source/fault.json" "$root/results/results.json"
 
-# What a worker that runs as another user must not read, even where there is no Landlock: earlier results, too.
+# A worker that runs as a different user must not read these (nor earlier results), even without Landlock.
 for path in source results submission_metadata.json; do
     if [ -e "$root/$path" ]; then chmod go= "$root/$path"; fi
 done

@@ -50,7 +50,7 @@ def start_notebook(chosen: Assignment, notebooks: Mapping[str, bytes]) -> bytes:
     cells = [
         _cell("start", "markdown", f"# {chosen.title}: start here{goal}"),
         *(_cell("try", "code", code) for code in demo),
-        _cell("way", "markdown", "## The way\n\n" + "\n".join(table)),
+        _cell("way", "markdown", "## The notebooks\n\n" + "\n".join(table)),
         _cell("how", "markdown", how),
         _cell("far", "code", "from course import overview\n\noverview()"),
     ]

@@ -1,4 +1,4 @@
-# What students do from the command line. Needs make and Python 3.10 or later: `make PYTHON=python3.12 grade`.
+# Commands for students. Needs make and Python 3.10 or later: `make PYTHON=python3.12 grade`.
 
 PYTHON ?= python3
 VENV ?= .venv

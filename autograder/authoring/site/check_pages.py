@@ -56,9 +56,9 @@ def broken_links(site: Path) -> Iterator[str]:
                 continue
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             if not target.is_file():
-                yield f"{name} links to {address}, which is not there"
+                yield f"{name} links to {address}, which does not exist"
             elif parts.fragment and target.suffix == ".html" and unquote(parts.fragment) not in page(target).anchors:
-                yield f"{name} links to {address}, but there is no such place in that page"
+                yield f"{name} links to {address}, but that page has no such anchor"
 
 
 def solution_lines(site: Path, chosen: Sequence[Assignment]) -> Iterator[str]:
@@ -76,7 +76,7 @@ def solution_lines(site: Path, chosen: Sequence[Assignment]) -> Iterator[str]:
         )
         for line in sorted(secrets):
             if line in searched:
-                yield f"{path.relative_to(site).as_posix()} holds a line of the solution: {line}"
+                yield f"{path.relative_to(site).as_posix()} contains a line of the solution: {line}"
 
 
 def external_links(site: Path) -> list[str]:

@@ -71,10 +71,10 @@ def run(args: argparse.Namespace) -> int:
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-E", "-d", f"{sources}-doctrees"]
     done = subprocess.run([*command, str(sources), str(args.out)], env=environment)
     if done.returncode:
-        raise UserError("Sphinx could not build the site; its messages stand above")
+        raise UserError("Sphinx could not build the site; its messages are above")
     if problems := [*solution_lines(args.out, chosen), *([] if args.only else broken_links(args.out))]:
-        raise UserError("the site is not as it should be\n  " + "\n  ".join(problems))
-    print(f"Wrote {args.out}. No line of a solution is in it, and every link leads somewhere. Open")
+        raise UserError("the site has problems\n  " + "\n  ".join(problems))
+    print(f"Wrote {args.out}. No line of a solution is in it, and every link works. Open")
     print((args.out / "index.html").resolve().as_uri())
     return 0
 

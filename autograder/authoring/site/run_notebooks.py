@@ -89,7 +89,7 @@ def _run(source: Path, assignment: Assignment) -> Any:
             notebook,
             timeout=SECONDS,
             resources={"metadata": {"path": folder}},
-            extra_arguments=["--IPKernelApp.log_level=40"],  # hides the warning that others may listen
+            extra_arguments=["--IPKernelApp.log_level=40"],  # hides the warning that others may connect
         )
         try:
             client.execute(env=environment)
@@ -139,5 +139,5 @@ def still_widget(output: Any, notebook: Any) -> bool:
         return f"<p>{state.get('description', '')}: {value:g}</p>" if isinstance(value, (int, float)) else ""
 
     words = shown(data.pop(WIDGET)["model_id"])
-    data["text/html"] = f"{words}<p>In JupyterLab these numbers can be moved.</p>"
+    data["text/html"] = f"{words}<p>In JupyterLab you can change these numbers.</p>"
     return bool(words)

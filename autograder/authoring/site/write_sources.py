@@ -108,7 +108,7 @@ def copy_mathjax(folder: Path) -> None:
 
 
 def only_links_to(there: set[str], page: str, text: str) -> str:
-    """Replace links to pages that the site lacks by plain words, in a Markdown text."""
+    """Replace links to pages that the site lacks with plain text, in a Markdown text."""
 
     def checked(found: re.Match[str]) -> str:
         picture, words, target = found.groups()
@@ -141,9 +141,9 @@ def assignment_page(one: Assignment) -> str:
     return (
         f"# {one.title}\n\n"
         f'The handout: <a href="../../handouts/{one.name}-student.zip" download>{one.name}-student.zip</a>. '
-        f"The [student guide](../../docs/student-guide.md) says what to do with it.\n\n"
-        f"{goal}\n\n## The way\n\n{table}\n\n"
-        f"What the classes and functions take and return: [reference](../../reference/{one.name}.md).\n\n"
+        f"The [student guide](../../docs/student-guide.md) explains what to do with it.\n\n"
+        f"{goal}\n\n## The notebooks\n\n{table}\n\n"
+        f"The arguments and results of the classes and functions: [reference](../../reference/{one.name}.md).\n\n"
         f"```{{toctree}}\n:hidden:\n{notebooks}\n```\n"
     )
 

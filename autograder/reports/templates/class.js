@@ -1,4 +1,4 @@
-// Filters and sorts a table of students. Without a script the table stands there as it is.
+// Filters and sorts a table of students. Without scripts the table is shown unchanged.
 (() => {
   const table = document.getElementById("table-of-students");
   if (!table) return;
@@ -35,7 +35,7 @@
   table.closest(".scroll").before(line);
   filter();
 
-  // The order. Numbers by size, and what has none at the end; everything else by its letters.
+  // The order: numbers by size, with missing ones at the end; everything else alphabetically.
   const value = (row, column) => row.cells[column].textContent.trim();
   function sort(column, down) {
     const numbers = rows.map(row => parseFloat(value(row, column)));

@@ -1,4 +1,4 @@
-// The page for review. Served by `python -m autograder review`, it sends each change at once; as a file it only shows.
+// The review page. Served by `python -m autograder review`, it sends each change at once; as a file it only shows.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const students = new Map(data.students.map(student => [student.name, student]));
@@ -88,7 +88,7 @@
     const names = ["student", "test", "item", "points", "reason"];
     const row = Object.fromEntries(names.map(name => [name, field(name).value.trim()]));
     if (!row.points && !row.reason && !row.item) {
-      at("said").textContent = "Write points or words, or choose an item.";
+      at("said").textContent = "Enter points or a comment, or choose an item.";
     } else if (await change("review", editing.review, row, `Saved for ${row.student}.`)) {
       edit("review", null);
       field("item").value = field("points").value = field("reason").value = "";
@@ -97,7 +97,7 @@
   at("ask").addEventListener("click", async () => {
     const row = { student: field("student").value, test: field("test").value, request: field("reason").value.trim() };
     row.asked = new Date().toISOString().slice(0, 10);
-    if (await change("requests", null, row, `Noted a request of ${row.student}.`)) field("reason").value = "";
+    if (await change("requests", null, row, `Recorded a request of ${row.student}.`)) field("reason").value = "";
   });
   itemForm.addEventListener("submit", async event => {
     event.preventDefault();
@@ -124,7 +124,7 @@
     options(field("item"), [["", "none"], ...tables.rubric.map(row => [row.item, `${row.item}${worth(row)}: ${row.comment.slice(0, 60)}`])]);
     at("decisions").replaceChildren(...tables.review.map(row => make("tr", "", {},
       make("th", row.student, { scope: "row", class: "name" }), make("td", row.test), make("td", row.item), make("td", row.points, { class: "n" }),
-      make("td", row.reason || (row.points || row.item ? "" : "looked at"), { class: "text" }), make("td", row.who), make("td", row.when),
+      make("td", row.reason || (row.points || row.item ? "" : "reviewed"), { class: "text" }), make("td", row.who), make("td", row.when),
       make("td", "", {}, button("edit", `row of ${row.student}`, () => edit("review", row)), " ",
         button("remove", `row of ${row.student}`, () => change("review", row, null, `Removed a row of ${row.student}.`))))));
     at("items").replaceChildren(...tables.rubric.map(row => make("tr", "", {},
@@ -143,7 +143,7 @@
     at("work").replaceChildren(...open.map(student => make("li", "", {}, make("a", student.name, { href: student.page, target: "staff" }),
       (student.notes.length ? ": " + student.notes.join(" · ") : "") + (student.reviewer && !whose.value ? ` (${student.reviewer})` : "") + " ",
       button("write", student.name, () => choose(student.name)), " ",
-      button("looked at", student.name, () => change("review", null, { student: student.name }, `${student.name} is looked at.`)))));
+      button("mark as reviewed", student.name, () => change("review", null, { student: student.name }, `${student.name} is marked as reviewed.`)))));
   }
   function drawRequests() {
     const open = tables.requests.filter(row => !row.answer), count = tables.requests.length;
@@ -180,7 +180,7 @@
   showTests();
   draw();
   if (data.me) setInterval(() => document.hidden || refresh(), 4000);
-  // Links of other pages lead to this tab by its name.
+  // Links on other pages open this tab by its name.
   window.name = "review";
   function chosen() {
     const [student, test] = location.hash.slice(1).split("/").map(decodeURIComponent);

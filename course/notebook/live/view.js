@@ -1,4 +1,4 @@
-// Draws the live view from the data beside it. Nothing is fetched, and nothing is asked of a kernel.
+// Draws the live view from the data beside it. Nothing is fetched, and no kernel is needed.
 (() => {
   const SVG = "http://www.w3.org/2000/svg", CELL = 14;
 
@@ -92,7 +92,7 @@
         grid.append(make("span", {}, name), canvas);
       }
       grid.append(make("span", {}, ""), make("span", {},
-        `columns: ${rows[0].values.length} features; from -${most.toFixed(2)} (brown) over 0 (white) to ` +
+        `columns: ${rows[0].values.length} features; from -${most.toFixed(2)} (brown) through 0 (white) to ` +
         `${most.toFixed(2)} (violet)`));
       return grid;
     }
@@ -132,7 +132,7 @@
       const at = (q, k) => values[((layer * H + head) * Q + q) * K + k];
       const left = 9 + 6.2 * Math.max(...names.q.slice(0, queries).map(name => name.length));
       const above = 9 + 6.2 * Math.max(...names.k.slice(0, keys).map(name => name.length));
-      const say = (q, k) => `layer ${layer}, head ${head}: ${names.q[q]} looks at ${names.k[k]} with weight ` +
+      const say = (q, k) => `layer ${layer}, head ${head}: ${names.q[q]} attends to ${names.k[k]} with weight ` +
         `${at(q, k).toFixed(3)}${mask[q][k] ? ", forbidden by the mask" : ""}`;
       let most = [0, 0];
       const cells = [];

@@ -50,7 +50,7 @@ def bits(held_out: list[Any], trained: TrainedModel) -> float:
 
 
 def write(trained: TrainedModel, beginning: str, seed: int) -> str:
-    """Return a beginning with the model's continuation; ends of lines are shown as slashes."""
+    """Return a beginning with the model's continuation; line ends are shown as slashes."""
     import torch
 
     from course.config import EOS
@@ -69,7 +69,7 @@ def write(trained: TrainedModel, beginning: str, seed: int) -> str:
 
 
 def capitals(corpus_dir: Path | None) -> None:
-    """Print accuracy and F1 of capitals, without first words, for the model and for the most frequent forms."""
+    """Print accuracy and F1 of capitals, not counting first words, for the model and for the most frequent forms."""
     from course.training.variants.capitals import predict
     from course.translation.corpora import load_pairs
     from course.variants.capitals import MostFrequentForm, score, units
@@ -134,7 +134,7 @@ def main(arguments: list[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     for name in args.name or MEASURES:
         if name not in MEASURES:
-            raise UserError(f"there is no model {name!r}; there is {', '.join(MEASURES)}")
+            raise UserError(f"there is no model {name!r}; choose from {', '.join(MEASURES)}")
         MEASURES[name](args.corpus_dir)
     return 0
 

@@ -1,4 +1,4 @@
-"""Small language models in which each part is that of GPT-2 or that of today's open models, trained side by side."""
+"""Small language models trained side by side: each part is that of GPT-2 or that of today's open models."""
 
 from collections.abc import Collection, Sequence
 from types import SimpleNamespace
@@ -42,7 +42,7 @@ def build_with(new: Collection[str], modern: Any, ready: SimpleNamespace, vocab_
                 if "RoPE" in new
                 else ready.heads.MultiHeadAttentionEfficient(D, HEADS, 0.0)
             )
-            # As many weights: 3 * 8/3 against 2 * 4.
+            # The same number of weights: 3 * 8/3 against 2 * 4.
             self.feed_forward = (
                 modern.SwiGLU(D, 8 * D // 3) if "SwiGLU" in new else ready.layers.FeedForward(D, 4 * D, 0.0)
             )
@@ -83,7 +83,7 @@ def build_with(new: Collection[str], modern: Any, ready: SimpleNamespace, vocab_
 
 
 class OldAndNew:
-    """The tales, and runs of models that differ in their parts only."""
+    """The tales, and runs of models that differ only in their parts."""
 
     def __init__(self, modern: Any, ready: SimpleNamespace) -> None:
         from course.training.variants.tales import encode_tale
@@ -100,9 +100,9 @@ class OldAndNew:
         return torch.tensor(starts)
 
     def run(self, new: Collection[str], seed: int, steps: int = 200) -> tuple[float, int]:
-        """Train a model from new weights: its loss on the held-out tales, in nats per token, and its parameters.
+        """Train a model from new weights; return its loss in nats per held-out token, and its number of parameters.
 
-        Runs of the same seed get the same batches.
+        Runs with the same seed get the same batches.
         """
         import torch
 

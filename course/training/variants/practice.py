@@ -81,7 +81,7 @@ class SmallCapitals(Capitals):
 
 
 class Digits(Recognition):
-    """The Vision Transformer of the digits, which is small already."""
+    """The Vision Transformer for the digits, which is already small."""
 
     def sample(self, model: Any) -> str:
         """Return the model's predictions for the first twenty held-out digits; wrong ones are in brackets."""
@@ -113,7 +113,7 @@ def update(
     smoothing: float = 0.0,
     times: float = 1.0,
 ) -> float:
-    """Do a training step by torch's own functions, for runs without student code; return the loss.
+    """Do a training step with torch's own functions, for runs without student code; return the loss.
 
     Args:
         smoothing: label smoothing for classifiers, whose batch is (inputs, labels). With 0, the model's own loss is
@@ -153,7 +153,7 @@ def look_back_only(model: Any) -> Any:
 
 
 class Bar:
-    """A progress bar fed by a loop with its losses."""
+    """A progress bar to which a loop passes its losses."""
 
     def __init__(self, tell: Any) -> None:
         self.tell, self.losses = tell, list[float]()
@@ -182,7 +182,7 @@ def progress(total: int) -> Iterator[Bar]:
 
 
 def smooth(losses: Sequence[float], width: int) -> tuple[list[int], list[float]]:
-    """Return the means of `width` consecutive losses and their last steps: a curve without the noise of batches."""
+    """Return the means of `width` consecutive losses and their last steps: a curve without batch noise."""
     ends = range(width, len(losses) + 1, width)
     return list(ends), [float(np.mean(losses[end - width : end])) for end in ends]
 

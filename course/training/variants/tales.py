@@ -74,7 +74,7 @@ class Tales(Task):
 def bits_per_character(model: Any, tales: list[Tale], tokenizer: Tokenizer, max_len: int) -> Measured:
     """Return the loss of a language model per token, and its bits per character.
 
-    Ends of lines count as characters. A character unknown to the tokenizer costs UNKNOWN_BITS more.
+    Line ends count as characters. A character unknown to the tokenizer costs UNKNOWN_BITS more.
     """
     nats, unknown, tokens, characters = 0.0, 0, 0, 0
     model.eval()

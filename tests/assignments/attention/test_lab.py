@@ -64,10 +64,10 @@ def test_a_recurrent_model_is_made_and_trained_by_the_small_runs(tmp_path: Path,
     assert curve.done
     assert curve.losses[-1] < curve.losses[0]
     assert weights_after(0, tmp_path).keys() == first.state_dict().keys()
-    # The modules of another folder are other code: the run begins anew.
+    # The modules of another folder are different code: the run starts again.
     again = Trainer(RECURRENT.new_model(SIZES, standins()), reversal_pairs(300, seed=1, longest=4), settings, tmp_path)
     train_small(again)
-    assert "begins anew" in capsys.readouterr().out
+    assert "starts again" in capsys.readouterr().out
 
 
 @pytest.fixture

@@ -131,7 +131,7 @@ with exploring():
     output, mask = model.forward_encoder(tokens, lengths)
     print(tuple(output.shape), float(model.positional_encoding.pe[0, 0, 1]))
 """
-SAID = "Not all of this is your code: stand-ins take the place of "
+SAID = "Not all of this is your code: stand-ins replace "
 
 
 def put(notebook, *modules):
@@ -176,7 +176,7 @@ def test_a_notebook_of_no_stage_says_how_to_take_standins(kernel):
     assert output.printed.startswith("Not started: Stage 2: ")
     assert output.printed.endswith(
         'Or change working_on(None) in the first cell to working_on("inference"): '
-        "stand-ins then take the place of what is missing.\n"
+        "stand-ins then replace what is missing.\n"
     )
 
 

@@ -108,7 +108,7 @@ def test_anything_else_is_wrong_and_no_error(nothing):
 def test_a_number_that_is_rounded_too_much_is_told_so(name, given):
     reply = ask(name, given)
     assert reply.right is False
-    assert reply.remark == "Not yet. Nearly: give one or two digits more."
+    assert reply.remark == "Not yet. Nearly: give one or two more digits."
 
 
 def test_a_number_may_be_written_as_text_and_words_are_no_number():

@@ -52,7 +52,7 @@ def test_the_box_translates_and_says_what_is_wrong():
     assert "The dog" in shown.value
     for wrong in ("", "Hund " * 300):
         field.value = wrong
-        assert "give one German sentence" in shown.value
+        assert "enter one German sentence" in shown.value
 
 
 def test_what_a_model_says_is_text():

@@ -1,7 +1,7 @@
 """Classroom 50 runs this in a student's repository: grade with the engine beside this file, and write result.json.
 
 The engine and the visible tests come from here, the trained models from the repository if they are those of the course.
-There is no solution and no hidden test: a bundle can be fetched by anybody. An exit status other than 0 says that the
+There is no solution and no hidden test, since anybody can fetch a bundle. An exit status other than 0 means that the
 grader failed.
 """
 
@@ -19,7 +19,7 @@ SECONDS = int("@WALL@")
 
 
 def install() -> None:
-    """Install what grading imports, from the index that has torch for the processor."""
+    """Install what grading imports, from the index that has the CPU build of torch."""
     index = os.environ.get("TORCH_INDEX", "https://download.pytorch.org/whl/cpu")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     pins = ["-c", str(HERE / "constraints.txt"), "-r", str(HERE / "requirements.txt")]
@@ -31,7 +31,7 @@ def copy_checkpoints() -> None:
     for name, digest in json.loads((HERE / "checkpoints.json").read_text(encoding="utf-8")).items():
         source, target = REPOSITORY / name, ENGINE / name
         if not source.is_file() or hashlib.sha256(source.read_bytes()).hexdigest() != digest:
-            sys.exit(f"{name} is missing from the repository, or is not the one of the course")
+            sys.exit(f"{name} is missing from the repository, or is not the file of the course")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, target)
 

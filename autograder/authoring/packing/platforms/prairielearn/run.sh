@@ -1,13 +1,13 @@
 #!/bin/bash
-# PrairieLearn runs this for each submission, as root; its exit status must be 0. Another folder than /grade: run.sh FOLDER
+# PrairieLearn runs this for each submission, as root; its exit status must be 0. For a folder other than /grade: run.sh FOLDER
 root=${1:-/grade}
 engine=$root/serverFilesCourse/autograder-@NAME@
 
-# First a result that says that the grader failed. The verdict takes its place, so there is a result whatever happens.
+# First a result that says that the grader failed. The verdict replaces it, so there is a result whatever happens.
 mkdir -p "$root/results"
 cp "$root/tests/fault.json" "$root/results/results.json"
 
-# What a worker that runs as another user must not read, even where there is no Landlock.
+# A worker that runs as a different user must not read these, even without Landlock.
 chmod go= "$root/tests" "$root/results" "$root/serverFilesCourse"
 [ -d "$root/data" ] && chmod go= "$root/data"
 

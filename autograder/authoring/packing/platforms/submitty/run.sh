@@ -1,5 +1,5 @@
 #!/bin/bash
-# Submitty runs this as the first test case; it leaves verdict.json, which the validators of the others read. Submitty
+# Submitty runs this as the first test case; it leaves verdict.json, which the validators of the other test cases read. Submitty
 # copies the instructor's files after those of the student, so this file and grader.zip are ours.
 work=$PWD
 engine=$(mktemp -d) || exit 1
