@@ -27,7 +27,7 @@ def write_whole(path: Path, data: bytes, partial: Path | None = None) -> None:
         partial.replace(path)
     except OSError as error:
         raise UserError(
-            f"cannot write {path}: {error.strerror}. What was graded is kept; the same command goes on"
+            f"cannot write {path}: {error.strerror}. What was graded is kept. Run the same command again to continue"
         ) from error
 
 

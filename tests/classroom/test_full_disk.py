@@ -13,7 +13,7 @@ from tests.support.batches import ROOT, SEED, SOLUTION, all_verdicts, batch, com
 
 STUDENTS = ("anna", "ben", "cleo", "dan", "eva", "finn")
 SOLVED = ("ben", "eva")
-GOES_ON = "What was graded is kept; the same command goes on"
+GOES_ON = "What was graded is kept. Run the same command again to continue"
 
 
 def mount(*arguments: str | Path) -> None:
