@@ -2,14 +2,17 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from autograder.grading.results import PartResult
 from autograder.manifest import assignment
-from autograder.platforms import autolab, classroom50, prairielearn, vpl
+from autograder.platforms import autolab, classroom50, dodona, prairielearn, vpl
 from autograder.platforms.submitty import validation
-from autograder.reports.verdict import Verdict, fault_report, verdict
+from autograder.reports.verdict import Verdict, as_text, fault_report, verdict
+from course.errors import UserError
 from tests.support.pages import make_report, make_test
 
 ASSIGNMENT = assignment("transformer")
@@ -112,6 +115,85 @@ def test_classroom50_takes_whole_numbers():
     assert found["review"] == "https://commit"
     with pytest.raises(KeyError):
         classroom50.result(some(), {}, "")
+
+
+def stored(found: Verdict) -> Verdict:
+    """The verdict as a file has it."""
+    read: Verdict = json.loads(as_text(found))
+    return read
+
+
+def dodona_accepts(found: dict[str, Any]) -> bool:
+    """Whether it has what Dodona requires at each level: with anything else, students see an internal error."""
+    feedback = json.loads(json.dumps(found))
+    statuses = {"correct", "wrong", "runtime error", "time limit exceeded", "compilation error", "internal error"}
+    assert feedback["status"] in statuses
+    assert feedback["accepted"] == (feedback["status"] == "correct")
+    assert len(feedback["description"]) <= 255
+    contexts = [context for tab in feedback.get("groups", []) for context in tab["groups"]]
+    for level in (feedback, *feedback.get("groups", []), *contexts):
+        assert all(message["format"] in ("plain", "code") and message["description"] for message in level["messages"])
+    for level in (*contexts, *(part for context in contexts for part in context["groups"])):
+        assert isinstance(level["accepted"], bool)
+        assert level["description"]["format"] == "plain"  # everything else could be markup
+    for place in feedback.get("annotations", []):
+        assert place.keys() == {"row", "text", "type"}
+        assert place["row"] >= 0
+        assert place["type"] in ("error", "warning", "info")
+    return bool(feedback["accepted"])
+
+
+def test_dodona_marks_lines_of_the_one_file():
+    found = dodona.feedback(stored(some()), "mha.py")
+    assert not dodona_accepts(found)
+    assert found["status"] == "wrong"
+    assert found["description"].startswith("5.5 of 8 points")
+    assert [(place["row"], place["type"]) for place in found["annotations"]] == [(2, "error")]
+    assert [tab["badgeCount"] for tab in found["groups"]] == [1, 0]
+    other = dodona.feedback(stored(some()), "pe.py")
+    assert other["annotations"] == []
+    assert {"format": "plain", "description": "mha.py:3"} in other["groups"][0]["groups"][1]["messages"]
+
+
+def test_dodona_gets_every_status():
+    assert dodona_accepts(dodona.feedback(stored(verdict(make_report(), ASSIGNMENT)), "mha.py"))
+    for status, theirs in (("error", "runtime error"), ("timed out", "time limit exceeded"), ("blocked", "wrong")):
+        report = make_report(make_test("a"), make_test("b", status, message="m"))
+        found = dodona.feedback(stored(verdict(report, ASSIGNMENT)), "mha.py")
+        assert not dodona_accepts(found)
+        assert found["status"] == theirs
+    extra = verdict(replace(make_report(), stages=make_report().stages[1:]), ASSIGNMENT)
+    assert not dodona_accepts(dodona.feedback(stored(extra), "transformer.py"))  # 1.5 of 2
+
+
+def test_dodona_gets_no_points_for_what_was_not_graded(tmp_path, capsys, monkeypatch):
+    report = make_report(make_test("a", "no file", message="mha.py is missing"))
+    unread = verdict(replace(report, stages=report.stages[:1]), ASSIGNMENT)
+    for found, status in ((FAULT, "internal error"), (None, "internal error"), (unread, "compilation error")):
+        told = dodona.feedback(found, "mha.py")
+        assert not dodona_accepts(told)
+        assert told["status"] == status
+        assert not re.search(r"\d of \d", json.dumps(told))
+    monkeypatch.setattr("sys.argv", ["dodona", str(tmp_path / "none.json"), "mha.py"])
+    assert dodona.main() == 0
+    assert json.loads(capsys.readouterr().out)["status"] == "internal error"
+
+
+def test_dodona_shows_nothing_that_is_hidden_or_comes_later():
+    parts = (PartResult("p", "failed", 0, 4, FORGED, hidden=True),)
+    hidden = make_test("h", "failed", 0, message=FORGED, details=(FORGED,), hidden=True, parts=parts)
+    report = make_report(hidden, make_test("v", "failed", message="seen"), make_test("p"), comments=("7 of 9",))
+    report = replace(report, hidden_seed=4711)
+    at_once = json.dumps(dodona.feedback(stored(verdict(report, ASSIGNMENT)), "mha.py"))
+    assert "forged" not in at_once
+    assert "7 of 9" in at_once
+    later = dodona.feedback(stored(verdict(report, ASSIGNMENT, release="after_published")), "mha.py")
+    assert not dodona_accepts(later)
+    assert [len(tab["groups"]) for tab in later["groups"]] == [1, 0]
+    assert "seen" in json.dumps(later)
+    assert not re.search(r"\d of \d", json.dumps(later))
+    with pytest.raises(UserError, match="staff"):
+        dodona.feedback(verdict(report, ASSIGNMENT, "staff"), "mha.py")
 
 
 def test_what_is_held_back_stays_with_gradescope():
