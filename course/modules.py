@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 from course.errors import UserError
-from course.location import ENGINE, course_folder
+from course.location import ENGINE
 
 MODULE_NAMES = ("mha", "pe", "encoder", "decoder", "transformer")  # of the Transformer, which translates
 
@@ -47,15 +47,18 @@ def default_folder() -> Path:
 
 def reference_or_own(assignment: str) -> Path:
     """Return the folder of an assignment's reference modules if it exists, otherwise of the students' modules."""
-    reference = course_folder() / "solutions" / assignment
-    return reference if reference.is_dir() else course_folder() / "notebooks" / assignment
+    from autograder.manifest.course_config import home_of
+
+    folder = home_of(assignment).folder
+    reference = folder / "solutions" / assignment
+    return reference if reference.is_dir() else folder / "notebooks" / assignment
 
 
 def standins_of(assignment: str) -> Path:
     """Return the folder of an assignment's stand-ins, which students have even if they lack the rest of it."""
-    from autograder.manifest.course_config import course_config
+    from autograder.manifest.course_config import home_of
 
-    return course_config().assignments / assignment / "standins"
+    return home_of(assignment).assignments / assignment / "standins"
 
 
 def load_modules(

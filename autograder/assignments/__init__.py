@@ -4,6 +4,7 @@ The engine finds them by folder. `autograder.assignments.NAME` is the folder NAM
 the course is.
 """
 
-from autograder.manifest.course_config import course_config
+from autograder.manifest.course_config import course_config, courses_of_packages
 
-__path__ = [str(course_config().assignments)]
+_config = course_config()
+__path__ = [str(course.assignments) for course in (_config, *courses_of_packages(_config.packages))]

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from autograder.manifest.assignment import DRAFT, FILE, Assignment, Stage, package_of
-from autograder.manifest.course_config import course_config
+from autograder.manifest.course_config import course_config, courses_of_packages
 from autograder.manifest.reading import parse, read
 from course.errors import UserError
 
@@ -41,13 +41,16 @@ class Broken:
 
 def _found() -> tuple[Assignment | Broken, ...]:
     """Return all assignments of the course, in teaching order."""
-    return _found_in(course_config().assignments, os.environ.get(DRAFTED, ""))
+    config = course_config()
+    folders = (config.assignments, *(course.assignments for course in courses_of_packages(config.packages)))
+    return _found_in(folders, os.environ.get(DRAFTED, ""))
 
 
 @cache
-def _found_in(folder: Path, drafted: str) -> tuple[Assignment | Broken, ...]:
-    paths = [*folder.glob(f"*/{FILE}"), *(folder.glob(f"{drafted}/{DRAFT}") if drafted else ())]
-    return tuple(sorted(map(_one, paths), key=lambda entry: (entry.order, entry.name)))
+def _found_in(folders: tuple[Path, ...], drafted: str) -> tuple[Assignment | Broken, ...]:
+    paths = {path.parent.name: path for folder in reversed(folders) for path in folder.glob(f"*/{FILE}")}  # ours last
+    paths |= {path.parent.name: path for path in (folders[0].glob(f"{drafted}/{DRAFT}") if drafted else ())}
+    return tuple(sorted(map(_one, paths.values()), key=lambda entry: (entry.order, entry.name)))
 
 
 def work_on(name: str | None) -> None:

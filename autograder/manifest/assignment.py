@@ -3,9 +3,8 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from autograder.manifest.course_config import course_config
+from autograder.manifest.course_config import home_of
 from course.errors import UserError
-from course.location import course_folder
 
 FILE, DRAFT = "assignment.toml", "assignment.draft.toml"
 
@@ -82,7 +81,7 @@ class Assignment:
     @property
     def folder(self) -> Path:
         """The folder of everything that the grader needs for the assignment."""
-        return course_config().assignments / self.name
+        return home_of(self.name).assignments / self.name
 
     @property
     def manifest(self) -> Path:
@@ -102,12 +101,12 @@ class Assignment:
     @property
     def solution(self) -> Path:
         """The folder of the reference modules; students do not receive it."""
-        return course_folder() / "solutions" / self.name
+        return home_of(self.name).folder / "solutions" / self.name
 
     @property
     def released(self) -> Path:
         """The folder with what students receive."""
-        return course_folder() / "notebooks" / self.name
+        return home_of(self.name).folder / "notebooks" / self.name
 
     def stage(self, name: str) -> Stage:
         """Return the stage with this name.

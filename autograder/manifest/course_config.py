@@ -3,6 +3,7 @@
 Every command that has an option for such a setting also reads it here; the option takes precedence.
 """
 
+import importlib.util
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -68,6 +69,7 @@ class CourseConfig:
     grade: Mapping[str, Any] = field(default_factory=dict)  # [grade]: the extra credit of all assignments
     handout: tuple[str, ...] = ()  # additional files for students, as patterns
     figures: tuple[str, ...] = ()  # the course's figure programs: arguments for Python, run in the course's folder
+    packages: tuple[str, ...] = ()  # installed packages that are courses too; their assignments belong to this one
 
     @property
     def folder(self) -> Path:
@@ -98,6 +100,31 @@ def course_config() -> CourseConfig:
 @cache
 def _cached(path: Path, _changed: int) -> CourseConfig:
     return read_config(path)
+
+
+def home_of(assignment: str) -> CourseConfig:
+    """Return the course that contains an assignment: this one, or else the installed package that has it."""
+    config = course_config()
+    places = (config, *courses_of_packages(config.packages))
+    return next((place for place in places if (place.assignments / assignment).is_dir()), config)
+
+
+@cache
+def courses_of_packages(packages: tuple[str, ...]) -> tuple[CourseConfig, ...]:
+    """Return the courses of installed packages: each package's folder has a course.toml.
+
+    Raises:
+        UserError: if a package is not installed, or is not a course.
+    """
+    found = []
+    for name in packages:
+        spec = importlib.util.find_spec(name)
+        folder = Path(next(iter(spec.submodule_search_locations))) if spec and spec.submodule_search_locations else None
+        if folder is None or not (folder / MARK).is_file():
+            missing = f"has no {MARK}" if folder else "is not installed"
+            raise UserError(f"{course_folder() / MARK}, folders: packages names {name}, a package that {missing}")
+        found.append(read_config(folder / MARK))
+    return tuple(found)
 
 
 def config_or_empty() -> CourseConfig:
@@ -139,6 +166,7 @@ def read_config(path: Path) -> CourseConfig:
     term.end()
     folders = Table(table.take("folders", dict, {}), f"{path}, folders")
     assignments = folder / folders.take("assignments", str, "assignments")
+    packages = folders.names("packages", [])
     folders.end()
     handout = Table(table.take("handout", dict, {}), f"{path}, handout")
     more = handout.names("files", [])
@@ -157,7 +185,7 @@ def read_config(path: Path) -> CourseConfig:
     general = {"timezone": zone} if zone else {}
     return CourseConfig(
         *(path, title, assignments, roster, groups, match, lms, planned, drop, days, each if each >= 0 else None),
-        *(general | slips.rest(), grade, more, figures),
+        *(general | slips.rest(), grade, more, figures, packages),
     )
 
 
