@@ -154,7 +154,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=STACKED,
         new=STACKED.replace("tokens,", "tokens[1:],"),
         looks_like="Your rows lack the start token.",
-        read_again="See under Returns in the docstring for the first token of a row.",
+        read_again="See the Returns section of the docstring for the first token of a row.",
     ),
     Mistake(
         id="translate.state-not-carried-on",
@@ -194,7 +194,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=STACKED,
         new=STACKED.replace("dim=1", "dim=0"),
         looks_like="Your result has a column for each sentence instead of a row.",
-        read_again="See under Returns in the docstring for the two axes of the result.",
+        read_again="See the Returns section of the docstring for the two axes of the result.",
     ),
     Mistake(
         id="translate.sampled",

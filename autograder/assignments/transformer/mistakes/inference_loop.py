@@ -43,7 +43,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new=f"{STOP}\n                    break\n                {APPEND}",
         looks_like="Your translations lack the end token that the model produces.",
         read_again="If the model produces the end token, it is part of the translation: append it before the loop "
-        "ends. See under Returns in the docstring.",
+        "ends. See the Returns section of the docstring.",
     ),
     Mistake(
         id="inference.starts-with-eos",

@@ -210,7 +210,7 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="In every sentence, head 0 uses the key padding mask of sentence 0, head 1 the mask of sentence "
         "1, and so on.",
         read_again="The batch axis of the mask meets the head axis of the scores. If you fold heads into the batch, "
-        "the copies of the masks may be in a different order than the heads. Write the axes of both below each other.",
+        "the copies of the masks may be in a different order from the heads. Write the axes of both below each other.",
     ),
     Mistake(
         id="mha.attention-mask-not-unsqueezed",
@@ -220,8 +220,8 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="In every sentence, head 0 uses the attention mask of sentence 0, head 1 the mask of sentence 1, "
         "and so on.",
         read_again="The batch axis of the mask meets the head axis of the scores. If you fold heads into the batch, "
-        "the copies of the masks may be in a different order than the heads. Write the axes of both below each "
-        "other. One mask for all sentences hides it.",
+        "the copies of the masks may be in a different order from the heads. Write the axes of both below each other. "
+        "With one mask for all sentences, the mistake does not show.",
     ),
     Mistake(
         id="mha.padding-mask-on-queries",

@@ -73,7 +73,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         ROOT,
         ROOT.replace("dim=-1", "dim=-2"),
-        "Your norm takes the mean over the positions.",
+        "Your norm takes the mean over the positions instead of the features.",
         "Every position is normalised separately.",
     ),
     Mistake(
@@ -91,7 +91,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "even, odd = x.chunk(2, dim=-1)\n"
         "    return torch.cat([even * cos - odd * sin, even * sin + odd * cos], dim=-1)",
         "You pair features of the first half with features of the second half.",
-        "Llama's code does this, with weights sorted for it. " + TURNING,
+        "Llama's code does this, with the weights permuted to match. " + TURNING,
     ),
     Mistake(
         "modern.rotate-backwards",
@@ -171,7 +171,7 @@ MISTAKES: tuple[Mistake, ...] = (
         ODD,
         "if False:",
         "You do not refuse an odd number of features.",
-        "See under Raises in the docstring.",
+        "See the Raises section of the docstring.",
     ),
     Mistake(
         "modern.gate-on-the-other",

@@ -60,7 +60,7 @@ MISTAKES: tuple[Mistake, ...] = (
         OF_ALL,
         "of_all = surprise.sum(dim=-1)",
         "Your smoothing takes the sum over the vocabulary instead of the mean.",
-        "Each of the V tokens gets the share smoothing / V.",
+        "Each of the V tokens gets a share of smoothing / V.",
     ),
     Mistake(
         "training.loss-overflows",
@@ -126,7 +126,7 @@ MISTAKES: tuple[Mistake, ...] = (
         LOSS,
         f"{LOSS} / math.log(2)",
         "Your loss is in bits instead of nats.",
-        "Nats belong to the natural logarithm.",
+        "Nats are the unit of the natural logarithm.",
     ),
     Mistake(
         "training.loss-detached",
