@@ -252,7 +252,7 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="You cut the attention mask to one key instead of one query.",
         read_again="Rows of the mask belong to queries, columns to keys. " + SEE_LAYER,
     ),
-    # The visible tests decode cut sentences one by one: no padding, one token at the first step, and a causal mask
+    # The visible tests decode sentences one by one: no padding, one token at the first step, and a causal mask
     # whose last row forbids nothing.
     Mistake(
         id="inference.padding-mask-ignored",

@@ -249,7 +249,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "encoder and the decoder do that.",
         random=True,
     ),
-    # The visible tests only warn of it.
+    # The visible tests only warn of this.
     Mistake(
         id="mha.dropout-on-weights",
         module="mha",
@@ -260,7 +260,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "the sub-layers (section 5.4); the encoder and the decoder do that.",
         seen_by="hidden",
     ),
-    # The visible tests only warn of it.
+    # The visible tests only warn of this.
     Mistake(
         id="mha.softmax-overflows",
         module="mha",
@@ -271,7 +271,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "subtract the largest score, no exponential is above 1; PyTorch's own softmax does this.",
         seen_by="hidden",
     ),
-    # The visible tests only warn of it.
+    # The visible tests only warn of this.
     Mistake(
         id="mha.detached",
         module="mha",
@@ -282,7 +282,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "disabled gradients, NumPy, or Python numbers.",
         seen_by="hidden",
     ),
-    # The visible tests only warn of it.
+    # The visible tests only warn of this.
     Mistake(
         id="mha.query-changed-in-place",
         module="mha",

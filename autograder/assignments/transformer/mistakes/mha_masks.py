@@ -258,7 +258,7 @@ MISTAKES: tuple[Mistake, ...] = (
         read_again="Scores may be much higher or lower than you expect, but a masked key must never get any weight. "
         "What is the lowest number that the dtype of the scores can hold?",
     ),
-    # On the stored inputs it deviates less than correct code may.
+    # On the stored inputs, the error is within the tolerance.
     Mistake(
         id="mha.fill-minus-20",
         module="mha",
@@ -277,7 +277,7 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result is that of attention that gives all its weight to the masked keys.",
         read_again="The softmax turns the largest score into the largest weight, but a masked key must get no weight.",
     ),
-    # The visible tests warn of it.
+    # The visible tests warn of this.
     Mistake(
         id="mha.zeros-forbidden",
         module="mha",
