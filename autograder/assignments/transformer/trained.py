@@ -165,9 +165,8 @@ class TrainedTestCase(StageTestCase):
             changed = "encoder_out" if mask == "encoder_padding_mask" else "x"
             inputs = {**arguments, **open_masks, mask: arguments[mask]}
             last = arguments[changed].shape[1] - 1
-            noise = np.where(
-                np.arange(last + 1)[:, None] == last, 3.0, 0.0
-            )  # at the last position, which all masks hide
+            # All masks hide the last position.
+            noise = np.where(np.arange(last + 1)[:, None] == last, 3.0, 0.0)
             for masks, hidden in ((inputs, True), ({**inputs, **open_masks}, False)):
                 before, after = layer(**masks), layer(**{**masks, changed: masks[changed] + noise})
                 self.assert_form(before, arguments["x"].shape, "the output", "B T d_model")

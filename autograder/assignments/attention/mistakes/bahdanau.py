@@ -189,7 +189,7 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your model returns more than the scores, for example the attention weights too.",
         read_again="The whole model returns only the scores, as the Transformer does. See the Returns section.",
     ),
-    # The visible tests only warn of it.
+    # The visible tests only warn of this.
     Mistake(
         id="bahdanau.encoder-detached",
         module="seq2seq",

@@ -183,7 +183,7 @@ MISTAKES: tuple[Mistake, ...] = (
         read_again="If all scores are minus infinity, the softmax divides 0 by 0, and the NaN spreads through the "
         "whole model. There are very low numbers that are finite.",
     ),
-    # The visible tests warn of it.
+    # The visible tests warn of this.
     Mistake(
         id="scoring.softmax-detached",
         module="scoring",
@@ -194,7 +194,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "or Python numbers.",
         seen_by="hidden",
     ),
-    # The visible tests warn of it.
+    # The visible tests warn of this.
     Mistake(
         id="scoring.zeros-forbidden",
         module="scoring",

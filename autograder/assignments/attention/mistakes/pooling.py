@@ -198,7 +198,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "You return only the estimates.",
         "See the Returns section of the docstring: the heatmaps need the weights too.",
     ),
-    # Its effect is as small as the number that is added, but for queries that are far from all keys.
+    # The effect is as small as the added number, except for queries that are far from all keys.
     _pooling(
         "small-number-added",
         f"{FALLBACK}\n    {WEIGHTS}",
@@ -206,7 +206,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "Where the kernel is tiny for all keys, your weights do not add up to 1, as if you added a number to the sum.",
         "You can divide by a tiny sum too; only a sum of 0 needs special treatment. " + WEIGHT,
     ),
-    # The visible tests only warn of it.
+    # The visible tests only warn of this.
     _pooling(
         "width-without-gradient",
         REACHED,

@@ -158,7 +158,7 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="You return the logits as the new state, as if the two were swapped.",
         read_again="See the Returns section of the docstring for the order of the results.",
     ),
-    # The visible tests only warn of it.
+    # The visible tests only warn of this.
     Mistake(
         id="bahdanau.dropout-of-the-context",
         module="seq2seq",
