@@ -213,7 +213,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "numbers.",
         seen_by="hidden",
     ),
-    # The visible tests warn of it.
+    # The visible tests warn of this.
     Mistake(
         "heads.zeros-forbidden",
         "heads",

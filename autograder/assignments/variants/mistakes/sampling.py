@@ -266,7 +266,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "Your loop draws tokens outside the top k, as if it did not use the filter or some of its arguments.",
         "The docstring says which distribution the tokens are drawn from.",
     ),
-    # The visible tests warn of it.
+    # The visible tests warn of this.
     Mistake(
         "generate.draws-without-top-p",
         "generate",
