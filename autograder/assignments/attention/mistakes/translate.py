@@ -12,7 +12,7 @@ BEST = "token = logits.argmax(dim=-1).masked_fill(finished, self.pad_idx)"
 FINISHED = "finished = finished | (token == self.eos_idx)"
 STACKED = "return torch.stack(tokens, dim=1)  # T times (B,) -> (B, T)"
 
-SEE_LOOP = "Follow the pseudocode in the docstring on paper, for two sentences of which one ends earlier."
+SEE_LOOP = "On paper, follow the pseudocode in the docstring for two sentences, one of which ends earlier."
 BEHIND = "The docstring says which tokens follow the end of a sentence."
 
 MISTAKES: tuple[Mistake, ...] = (

@@ -118,7 +118,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=CAUSAL_MASK,
         new="causal_mask = 1 - subsequent_mask(tgt.size(1), device=tgt.device).unsqueeze(0)",
         looks_like="Your result is that of a decoder in which each position sees only the later positions.",
-        read_again="A non-zero entry forbids a key, as in all masks of this course. " + SEE_CAUSAL,
+        read_again="A non-zero entry forbids a key, as in all masks in this course. " + SEE_CAUSAL,
     ),
     Mistake(
         id="decoder.padding-mask-ignored",
@@ -126,7 +126,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=ATTEND,
         new="attended = self.self_attn(x, x, x, attention_mask=self_attn_mask)",
         looks_like="Your result is that of a layer whose self-attention also attends to padded target positions.",
-        read_again="With a causal mask, real positions do not show the difference, but the layer must also work "
+        read_again="With a causal mask, the difference does not show at real positions, but the layer must also work "
         "without one. See the arguments of forward.",
     ),
     Mistake(

@@ -123,7 +123,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=ATTEND,
         new=ATTEND.replace("=self_attn_padding_mask", "=self_attn_padding_mask == 0"),
         looks_like="Your result is that of an encoder that attends only to the padding: its mask is inverted.",
-        read_again="In all masks of this course, a non-zero entry marks padding. See the docstrings of "
+        read_again="In all masks in this course, a non-zero entry marks padding. See the docstrings of "
         "length_to_padding_mask and of the layer.",
     ),
     Mistake(
@@ -132,7 +132,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=MASK,
         new="src_padding_mask = 1 - length_to_padding_mask(src_lengths, device=src.device)",
         looks_like="Your padding mask marks the real tokens instead of the padding.",
-        read_again="The example in the docstring of length_to_padding_mask shows what the numbers mean. All masks of "
+        read_again="The example in the docstring of length_to_padding_mask shows what the numbers mean. All masks in "
         "this course use this form.",
     ),
     Mistake(

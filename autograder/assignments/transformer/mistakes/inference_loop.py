@@ -7,7 +7,7 @@ START = "tgt = torch.full((1, 1), self.sos_idx, dtype=torch.long, device=src.dev
 APPEND = "tgt = torch.cat([tgt, next_token], dim=1)"
 STOP = "if next_token.item() == self.eos_idx:"
 
-SEE_LOOP = "Follow the pseudocode in the docstring of inference on paper, for a translation of two words."
+SEE_LOOP = "On paper, follow the pseudocode in the docstring of inference for a translation of two words."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(

@@ -132,7 +132,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pe",
         old=POSITION,
         new="torch.arange(1, max_seq_length + 1).unsqueeze(1)",
-        looks_like="Your table is the right one shifted by one row: its first row is for position 1.",
+        looks_like="Your table is the correct table shifted by one row: its first row is for position 1.",
         read_again="The docstring says which number the first position has.",
     ),
     Mistake(

@@ -82,7 +82,7 @@ MISTAKES: tuple[Mistake, ...] = (
         WIDE,
         "wide = x",
         "Your norm computes the mean of the squares in half precision.",
-        "300 squared is too large for float16. Convert x to float32 before you square it.",
+        "The square of 300 is too large for float16. Convert x to float32 before you square it.",
     ),
     Mistake(
         "modern.rotate-halves",
@@ -163,7 +163,7 @@ MISTAKES: tuple[Mistake, ...] = (
         WIDE_ANGLES,
         "wide = x.dtype",
         "You compute the angles in half precision.",
-        "bfloat16 has 8 significant bits: position 299 becomes 300. Compute the angles in float32.",
+        "The dtype bfloat16 has 8 significant bits: position 299 becomes 300. Compute the angles in float32.",
     ),
     Mistake(
         "modern.rotate-odd-accepted",

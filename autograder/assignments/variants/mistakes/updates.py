@@ -113,7 +113,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         FOUND,
         "gradients = [parameter.grad for parameter in parameters]",
-        "You do not leave out parameters without a gradient.",
+        "You do not skip parameters that have no gradient.",
         "A parameter that the loss does not depend on has None instead of a gradient.",
     ),
     Mistake(
