@@ -1,4 +1,4 @@
-"""Checks of an attention whose scores may be wrong: lengths and kept weights are judged by its own weights then."""
+"""Checks of attention whose scores may be wrong: lengths and stored weights are judged by its own weights."""
 
 from typing import Any
 
@@ -8,28 +8,28 @@ from autograder.diagnosis.compare_tensors import LIMITS, compare_own
 from autograder.grading.graded_case import StageTestCase
 
 WEIGHTS, X = "B T_q T_k", "B T_q d_v"
-LARGE_LIMIT = 1e-3  # for scores near 1000, whose last digits float32 does not hold
+LARGE_LIMIT = 1e-3  # for scores near 1000, which float32 stores with fewer decimal places
 
 
 def shifted_scores(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Scores with another number added to all allowed ones of each query, which changes no weight; others are large.
+    """Add a number to all allowed scores of each query, which changes no weight; forbidden scores become large.
 
-    Exponentials of some are no numbers, and of others 0, and a fill value that is not far lower than -50 shows.
+    The exponentials of some scores overflow, others are 0; a fill value that is not far below -50 shows.
     """
     shifts = np.resize((-50.0, 1000.0, -1000.0), scores.shape[:2])[..., None]
     return np.where(allowed, scores + shifts, scores + 1000)
 
 
 class AttendingTestCase(StageTestCase):
-    """A test of an attention, (B, T_q, d), (B, T_k, d), (B, T_k, d_v) -> (B, T_q, d_v)."""
+    """A test of an attention module, (B, T_q, d), (B, T_k, d), (B, T_k, d_v) -> (B, T_q, d_v)."""
 
     def assert_kept(
         self, kept: Any, expected: np.ndarray, values: np.ndarray, result: Any, factor: float = 1.0
     ) -> None:
-        """Fail unless the kept weights are the right ones, or at least those of the student's own result.
+        """Fail unless the stored weights are correct, or at least those of the student's own result.
 
         Args:
-            factor: by which dropout multiplies the weights of the result.
+            factor: the factor by which dropout multiplies the weights of the result.
         """
         name = "attention_weights" if factor == 1 else "attention_weights, kept in training mode,"
         if not self.are_weights(kept, expected.shape) or not self.close(factor * kept @ values, result):
@@ -38,10 +38,10 @@ class AttendingTestCase(StageTestCase):
     def assert_cut(
         self, actual: Any, expected: np.ndarray, values: np.ndarray, valid_lens: np.ndarray, kept: Any, result: Any
     ) -> None:
-        """Fail unless a result with lengths is right, or what the lengths make of the student's own weights.
+        """Fail unless a result with lengths is correct, or follows from the student's own weights and the lengths.
 
         Args:
-            kept: the weights that the student's attention keeps without lengths.
+            kept: the weights that the student's attention stores without lengths.
             result: its result without lengths.
         """
         sizes = (*expected.shape[:2], values.shape[1])
@@ -54,10 +54,10 @@ class AttendingTestCase(StageTestCase):
         self.assert_tensor(actual, expected, "the result with lengths", X)
 
     def drops_weights(self, attention: Any, queries: np.ndarray, keys: np.ndarray) -> None:
-        """Fail unless it is weights that an attention drops in training: features that are alike stay alike.
+        """Fail unless attention applies dropout to its weights in training: equal features stay equal.
 
         Args:
-            attention: drops half of what it drops.
+            attention: has a dropout probability of 0.5.
         """
         attention.train()
         sizes = (*queries.shape[:2], 12)
@@ -74,15 +74,15 @@ class AttendingTestCase(StageTestCase):
             )
 
     def are_weights(self, kept: Any, shape: tuple[int, ...]) -> bool:
-        """Whether these are weights that scores decide: none is negative, rows add up to 1, and not all are alike."""
+        """Whether these are weights from scores: none is negative, rows add up to 1, and not all are equal."""
         if not isinstance(kept, np.ndarray) or kept.shape != shape or kept.dtype.kind != "f":
             return False
         rows = kept.reshape(-1, shape[-1])  # (B, T_q, T_k) -> (B * T_q, T_k)
         if len(rows) > 1 and self.close(rows, np.broadcast_to(rows[0], rows.shape)):
-            return False  # neither queries nor keys have a say: an average of the values is no attention
+            return False  # no effect of queries and keys: a plain average of the values is not attention
         return self.close(np.minimum(kept, 0), np.zeros(shape)) and self.close(kept.sum(axis=-1), np.ones(shape[:-1]))
 
     def close(self, actual: Any, expected: Any) -> bool:
-        """Whether two tensors are the same but for rounding."""
+        """Whether two tensors are equal up to rounding."""
         arrays = isinstance(actual, np.ndarray) and isinstance(expected, np.ndarray)
         return arrays and actual.shape == expected.shape and bool(np.allclose(actual, expected, 0, LIMITS["float32"]))

@@ -1,10 +1,10 @@
-"""Translations, references, k, and the BLEU that the docstring of `sentence_bleu` defines, worked out by hand."""
+"""Translations, references, k, and the BLEU as defined in the docstring of `sentence_bleu`, worked out by hand."""
 
 from math import exp
 
 Cases = tuple[tuple[str, str, int, float], ...]
 
-# As long as the reference, or longer: no penalty.
+# As long as the reference or longer: no penalty.
 PRECISIONS: Cases = (
     ("the dog sleeps", "the dog sleeps", 2, 1.0),
     # p_1 = 4/6, p_2 = 3/5, p_3 = 2/4
@@ -16,9 +16,9 @@ PRECISIONS: Cases = (
     ("a dog a cat", "a cat a dog", 3, 0.0),
     # p_1 = 2/4, p_2 = 1/3, p_3 = 0: the reference has no triples
     ("the dog is asleep", "the dog", 3, 0.0),
-    # "the" counts twice, for the reference has two of them: p_1 = 2/5
+    # "the" counts twice, since the reference contains it twice: p_1 = 2/5
     ("the the the the the", "the dog and the cat", 1, (2 / 5) ** 0.5),
-    # and once, for the translation has no more: p_1 = 2/3
+    # "the" counts once, since the translation contains it once: p_1 = 2/3
     ("the dog barks", "the the dog", 1, (2 / 3) ** 0.5),
 )
 PENALTY: Cases = (

@@ -1,4 +1,4 @@
-"""The stored tensors of the visible tests: inputs, and what the reference makes of them (`make expected`)."""
+"""The stored tensors of the visible tests: inputs and the reference's results (`make expected`)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,8 +17,8 @@ SENTENCES = Path(__file__).with_name("visible") / "sentences.tsv"
 SHARP = 2.0  # attention with larger W_q and W_k is more peaked, and shows mistakes better
 MAX_OUTPUT_LENGTH = 30
 TRANSLATED = 4  # sentences
-PADDED = 20  # columns behind the longest: so much padding turns the head of a decoder that looks at it
-CLEAR = 1e-3  # two scores that are nearer than this are a near tie
+PADDED = 20  # columns after the longest: so much padding misleads a decoder that attends to it
+CLEAR = 1e-3  # two scores closer than this are a near tie
 SMALL = {
     "src_vocab_size": 11,
     "tgt_vocab_size": 13,
@@ -44,7 +44,7 @@ def named(prefix: str, **tensors: "torch.Tensor") -> Tensors:
 
 
 def pooling(module: Any, rng: np.random.Generator) -> Tensors:
-    """Kernels; points in the plane; points on a grid that no kernel reaches, some of them equally far from two keys."""
+    """Kernels; points in the plane; grid points that no kernel reaches, some of them halfway between two keys."""
     import torch
 
     u = torch.tensor([[0.0, 0.25, 0.5, 0.9], [1.0, 1.1, 1.5, 3.0]])
@@ -63,7 +63,7 @@ def pooling(module: Any, rng: np.random.Generator) -> Tensors:
         inputs = {"keys": keys, "values": values, "width": torch.tensor(width)}
         return named(case, **inputs, predictions=predictions, weights=weights)
 
-    # A Gaussian of width 0.01 is 0, and not only small, at a distance of 1.
+    # A Gaussian of width 0.01 is exactly 0 at a distance of 1.
     grid = torch.tensor([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0], [4.0, 3.0], [4.0, 3.0]])
     between = torch.tensor([[2.0, 0.0], [1.0, 1.0], [4.0, 3.0], [9.0, 3.0], [2.0, 1.5], [4.0, 0.0]])
     tensors |= pool("near", module.gaussian, 0.7, random(rng, 6, 2), random(rng, 9, 2))
@@ -79,11 +79,11 @@ def pooling(module: Any, rng: np.random.Generator) -> Tensors:
 
 
 def some_unreached(rng: np.random.Generator) -> "tuple[torch.Tensor, torch.Tensor]":
-    """Queries and keys for a width of 0.1: some are near, one is six widths away, and one much too far; so is a key."""
+    """Queries and keys for a width of 0.1: some near, one six widths away, one far out of reach; so is one key."""
     import torch
 
     near, keys = 0.1 * random(rng, 3, 2), 0.1 * random(rng, 4, 2)
-    for points in (near, keys):  # on the left of the origin, where one of each is
+    for points in (near, keys):  # left of the origin; the first query and key are at it
         points[:, 0] = -points[:, 0].abs()
         points[0] = 0
     queries = torch.cat([near, torch.tensor([[0.62, 0.0], [9.0, 0.0]])])
@@ -91,14 +91,14 @@ def some_unreached(rng: np.random.Generator) -> "tuple[torch.Tensor, torch.Tenso
 
 
 def scoring(module: Any, rng: np.random.Generator) -> Tensors:
-    """Scores of B = 3, T_q = 3 and T_k = 5; sizes 6 of queries and 3 of keys, which are no power of 4."""
+    """Scores with B = 3, T_q = 3 and T_k = 5; queries of size 6 and keys of size 3, which are not powers of 4."""
     import torch
 
     B, T_q, T_k, d_v = 3, 3, 5, 4
     lengths = {"of_sequences": torch.tensor([4, 1, 5]), "of_queries": torch.tensor([[1, 3, 5], [5, 2, 2], [4, 4, 1]])}
-    # Some of the scores are low, so that a fill value that is not far lower shows.
+    # Some of the scores are low, which reveals a fill value that is not far lower.
     scores = 2 * random(rng, B, T_q, T_k) - torch.tensor([0.0, 40.0, -10.0])[:, None, None]
-    scores[0, :, -1] += 1000  # beyond most lengths: a softmax that is put together by hand must not look there
+    scores[0, :, -1] += 1000  # beyond most lengths: a hand-written softmax must not look there
     tensors = named("softmax", scores=scores)
     tensors |= named("softmax_no_lengths", weights=module.masked_softmax(scores))
     for name, valid_lens in lengths.items():
@@ -141,7 +141,7 @@ def small(module: Any, rng: np.random.Generator) -> tuple[Any, Tensors]:
 
 
 def sentence_pairs() -> tuple[Any, dict[str, "torch.Tensor"]]:
-    """The trained model, and our sentences as token indices; the target without its last token."""
+    """The trained model, and our sentences as token indices; the target lacks its last token."""
     from course.recurrent import load_recurrent
     from course.text import pad
 
@@ -154,12 +154,12 @@ def sentence_pairs() -> tuple[Any, dict[str, "torch.Tensor"]]:
 
 
 def bahdanau(modules: SimpleNamespace, rng: np.random.Generator) -> Tensors:
-    """One step, several steps and the whole of a small model; the next tokens of the trained one."""
+    """One step, several steps and a whole small model; the next tokens of the trained model."""
     import torch
 
     model, tensors = small(modules.seq2seq, rng)
     B, T_e, T_d, h = 4, 6, 6, SMALL["hidden_size"]
-    # Not in the order of their lengths: what is sorted by them, either way, has to be put back, not sorted once more.
+    # Not ordered by length, either way: a result that was sorted by length must be unsorted, not sorted once more.
     src_lengths, tgt_lengths = torch.tensor([4, 1, 6, 2]), torch.tensor([3, 5, 4, 2])
     source = {"enc_outputs": random(rng, B, T_e, 2 * h), "src_lengths": src_lengths}
 
@@ -205,7 +205,7 @@ def translate(modules: SimpleNamespace) -> Tensors:
 
 
 def tiny(modules: SimpleNamespace) -> Tensors:
-    """What a small model makes of three sentences: one ends early, one late, and one not at all."""
+    """A small model's translations of three sentences: one ends early, one late, and one not at all."""
     import torch
 
     rng = np.random.Generator(np.random.PCG64(20150519))
@@ -229,9 +229,9 @@ def tiny(modules: SimpleNamespace) -> Tensors:
 
 
 def _chosen_again(model: Any, call: dict[str, Any]) -> Tensors:
-    """A start token that the model chooses again within a sentence, as it does a padding token, and the translations.
+    """Start and padding tokens that the model also chooses within a sentence, and the translations.
 
-    Nothing if there is no such token. No token ends a sentence.
+    Return an empty dictionary if there is no such start token. No token ends a sentence.
     """
     import torch
 

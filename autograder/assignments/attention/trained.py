@@ -10,7 +10,7 @@ from course.location import checkpoints
 from course.recurrent import RecurrentConfig
 
 CHECKPOINT = "gru-de-en"
-# A model with which decoding can be followed and tried again and again.
+# A model that is small enough to trace and repeat decoding.
 TINY = {"src_vocab_size": 11, "tgt_vocab_size": 17, "sos_idx": 2, "pad_idx": 1, "embed_size": 6, "hidden_size": 5}
 TINY |= {"attention_size": 7}
 
@@ -23,11 +23,11 @@ class TrainedTestCase(StageTestCase):
         return RecurrentConfig.load(checkpoints() / CHECKPOINT / CONFIG)
 
     def trained_seq2seq(self, student: Student | None = None) -> Any:
-        """The student's Seq2Seq with the weights of the checkpoint, made once for all tests of a stage."""
+        """The student's Seq2Seq with the weights of the checkpoint, created once for all tests of a stage."""
         student = student or self.student
         if CHECKPOINT not in student.kept:
             model = student.seq2seq.Seq2Seq(**vars(self.trained_config()))
-            read_tensors(checkpoints() / CHECKPOINT / WEIGHTS)  # raises what is wrong with the file
+            read_tensors(checkpoints() / CHECKPOINT / WEIGHTS)  # raises if anything is wrong with the file
             model.load_state({}, stored=CHECKPOINT)
             student.kept[CHECKPOINT] = model
         return student.kept[CHECKPOINT]

@@ -15,7 +15,7 @@ Tensors = dict[str, Any]
 
 
 class Maker:
-    """Draws numbers and weights from one source."""
+    """Draws numbers and weights from one random generator."""
 
     def __init__(self, modules: SimpleNamespace) -> None:
         self.modules = modules
@@ -29,7 +29,7 @@ class Maker:
 
 
 def whole(values: Any, *shape: int) -> Any:
-    """Whole numbers as a tensor."""
+    """Integers as a tensor."""
     import torch
 
     return torch.tensor(values, dtype=torch.int64).reshape(shape or (-1,))

@@ -1,4 +1,4 @@
-"""The stored tensors of the visible tests: inputs, and what the reference makes of them (`make expected`)."""
+"""The stored tensors of the visible tests: inputs and the reference's results (`make expected`)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 SHARP = 2.0  # attention with larger W_q and W_k is more peaked, and shows mistakes better
 MAX_OUTPUT_LENGTH = 40
 TRANSLATED = 4  # sentences; greedy decoding is the slowest part of grading
-SCORED = 10  # sentence pairs whose scores are stored; of the others, the predicted token
-STORED_COLUMNS = 256  # of the vocabulary, in the test of the decoder's states
-CLEAR = 1e-3  # two scores that are nearer than this are a near tie
+SCORED = 10  # sentence pairs whose scores are stored; for the others, only the predicted tokens
+STORED_COLUMNS = 256  # of the vocabulary, in the test of the decoder's scores
+CLEAR = 1e-3  # two scores closer than this are a near tie
 
 Tensors = dict[str, Any]
 
@@ -42,7 +42,7 @@ def random(rng: np.random.Generator, *shape: int) -> "torch.Tensor":
 
 
 def mha(modules: SimpleNamespace, rng: np.random.Generator) -> Tensors:
-    """Attention with B = 3, d_model = 60, H = 4: d_k = 15 is no power of 4, for which the scale would be exact."""
+    """Attention with B = 3, d_model = 60, H = 4: d_k = 15 is not a power of 4, for which the scale would be exact."""
     import torch
 
     B, d_model, H = 3, 60, 4
@@ -63,14 +63,14 @@ def mha(modules: SimpleNamespace, rng: np.random.Generator) -> Tensors:
         tensors.update((f"{case}/{name}", mask) for name, mask in masks.items())
 
     padding = modules.transformer.length_to_padding_mask
-    # A mask of its own for each sentence; the diagonal stays open, so that no query loses all keys.
+    # Each sentence has its own mask; the diagonal stays open, so that no query loses all its keys.
     numbers = torch.from_numpy(rng.integers(-1, 3, size=(B, 10, 10))) * (1 - torch.eye(10, dtype=torch.long))
     numbers[:, :, 0] = 0
     holes = (numbers != 0).long()
     add("no_mask", 8, 8)
     add("key_padding", 10, 10, key_padding_mask=padding(lengths))
     add("both_masks", 10, 10, key_padding_mask=padding(lengths), attention_mask=holes)
-    # The same masks in other numbers; the first sentence has no padding.
+    # The same masks with other numbers; the first sentence has no padding.
     tensors["both_masks/numbers/key_padding_mask"] = padding(lengths) * torch.tensor([[1], [7], [-2]])
     tensors["both_masks/numbers/attention_mask"] = numbers
     add("causal", 10, 10, attention_mask=modules.transformer.subsequent_mask(10)[None])
@@ -79,7 +79,7 @@ def mha(modules: SimpleNamespace, rng: np.random.Generator) -> Tensors:
 
 
 def pe(modules: SimpleNamespace, rng: np.random.Generator) -> Tensors:
-    """A table of 15 x 32, and embeddings that are shorter."""
+    """A 15 x 32 table, and embeddings that are shorter."""
     encoding = modules.pe.PositionalEncoding(32, 15)
     x = random(rng, 4, 9, 32)
     return {"pe/table": encoding.pe, "pe/x": x, "pe/output": encoding(x)}
@@ -168,7 +168,7 @@ def inference(checkpoint: "Checkpoint") -> Tensors:
 
 
 def translations(decoded: Any, caches: Any) -> Tensors:
-    """What inference gives back, as tensors with names."""
+    """The results of inference, as named tensors."""
     import torch
 
     return {
@@ -180,7 +180,7 @@ def translations(decoded: Any, caches: Any) -> Tensors:
 
 
 def tiny(modules: SimpleNamespace) -> Tensors:
-    """What a small model makes of two sentences: one ends early, and one not at all."""
+    """A small model's translations of two sentences: one ends early, and one not at all."""
     import torch
 
     def model(eos_idx: int) -> Any:

@@ -1,4 +1,4 @@
-"""Masks and shapes of attention, judged by what it does without them: a slip in the scores costs once."""
+"""Tests of masks and shapes relative to attention without masks, so that a wrong score costs points only once."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -10,13 +10,13 @@ from autograder.diagnosis.compare_tensors import LIMITS, Incorrect
 from autograder.grading.graded_case import StageTestCase
 from autograder.sandbox.student_faults import NotStarted, Raised
 
-LOW = 1e5  # taken off a score, it leaves the key no weight, whatever the score is divided by
-SEEN = 1e-3  # what is smaller is no difference
-B, H, D = 2, 4, 15  # sizes, of which none is another one or the number of positions
+LOW = 1e5  # subtracted from a score, it leaves the key no weight, whatever the scale
+SEEN = 1e-3  # smaller differences are ignored
+B, H, D = 2, 4, 15  # sizes that differ from each other and from the number of positions
 PADDING = np.array([[0, 0, 0, 1, 1], [0, 0, 0, 0, 1]])
 CAUSAL = np.triu(np.ones((1, 4, 5), dtype=np.int64), k=1)
 OWN = np.array([[[0, 1, 0, 1, 0], [0, 0, 1, 0, 0], [0, 1, 1, 0, 1], [0, 0, 0, 1, 0]], np.tri(4, 5, 2) == 0])
-SIGNS = np.array([[7], [-2]])  # other numbers than 1
+SIGNS = np.array([[7], [-2]])  # numbers other than 1
 
 
 def merged(heads: np.ndarray) -> np.ndarray:
@@ -28,16 +28,16 @@ class RelativeTestCase(StageTestCase):
     """A test of `compute_scaled_dot_product_attention`."""
 
     def sound(self) -> bool:
-        """Whether attention is right without masks."""
+        """Whether attention is correct without masks."""
         raise NotImplementedError
 
     @contextlib.contextmanager
     def or_else(self, relative: Callable[[], None], beside_masks: bool = False) -> Iterator[None]:
-        """What fails inside costs nothing if attention is wrong by itself, and the other check succeeds.
+        """Ignore a failure in the block if attention is wrong even without masks and the relative check passes.
 
         Args:
-            relative: compares results of the student with each other.
-            beside_masks: this is not about masks, so it costs nothing either if only masks are wrong.
+            relative: compares the student's results with each other.
+            beside_masks: the test is not about masks, so the failure is also ignored if only masks are wrong.
         """
         try:
             yield
@@ -52,7 +52,7 @@ class RelativeTestCase(StageTestCase):
             raise
 
     def attended(self, heads: dict[str, np.ndarray], **masks: np.ndarray) -> np.ndarray:
-        """What a new attention makes of heads: finite numbers, (B, T_q, d_model)."""
+        """The output of a new attention module for these heads: finite numbers, (B, T_q, d_model)."""
         mha: Any = self.student.mha.MultiHeadAttention(d_model=H * D, num_heads=H)
         mha = mha.eval()
         with contextlib.suppress(NotStarted, Raised):  # `forward` projects first, and the two may share something
@@ -62,14 +62,14 @@ class RelativeTestCase(StageTestCase):
         return x
 
     def heads(self, T_q: int, T_k: int) -> dict[str, np.ndarray]:
-        """Random queries, keys and values. Query t alone has a 1 in feature t, where keys have 0."""
+        """Random queries, keys and values. Only query t has a 1 in feature t, where keys have 0."""
         rng = np.random.Generator(np.random.PCG64(3))
         heads = {name: rng.standard_normal((B, H, T, D)) for name, T in (("query", T_q), ("key", T_k), ("value", T_k))}
         heads["query"][..., :T_q], heads["key"][..., :T_q] = np.eye(T_q), 0
         return heads
 
     def forbidding(self, heads: dict[str, np.ndarray], forbidden: np.ndarray) -> dict[str, np.ndarray]:
-        """The same heads, but scores that leave forbidden keys, True in (B, T_q, T_k), no weight."""
+        """The same heads with scores that leave forbidden keys, True in (B, T_q, T_k), no weight."""
         key, T_q = heads["key"].copy(), heads["query"].shape[2]
         key[..., :T_q] = -LOW * forbidden.swapaxes(-1, -2)[:, None]
         return {**heads, "key": key}
@@ -78,7 +78,7 @@ class RelativeTestCase(StageTestCase):
         return float(np.abs(one - other).max()) <= 10 * LIMITS[self.student.dtype]
 
     def check_attends(self) -> None:
-        """Fail unless each query takes values by its scores: of keys with very low ones nothing, of the others some."""
+        """Fail unless each query weights values by its scores: none for very low scores, some for the others."""
         heads, hidden = self.heads(4, 5), np.broadcast_to(np.arange(5) > 2, (B, 4, 5))
         heads = self.forbidding(heads, hidden)
         own = self.attended(heads)
@@ -88,7 +88,7 @@ class RelativeTestCase(StageTestCase):
                 self.wrong("x does not follow the scores")
 
     def check_masks(self, *cases: dict[str, np.ndarray]) -> None:
-        """Fail unless masks do what very low scores do."""
+        """Fail unless masks have the same effect as very low scores."""
         self.check_attends()
         heads = self.heads(4, 5)
         free = self.attended(heads)
@@ -117,7 +117,7 @@ class RelativeTestCase(StageTestCase):
         self.check_masks(numbers, {name: mask != 0 for name, mask in masks.items()})
 
     def check_lengths(self) -> None:
-        """Fail unless a query gets the same, however many queries there are beside it."""
+        """Fail unless the result of a query is the same, however many other queries there are."""
         self.check_attends()
         for T_q in (3, 7):
             heads = self.heads(T_q, 5)

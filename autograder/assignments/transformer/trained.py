@@ -1,4 +1,4 @@
-"""What visible and hidden tests of models share: the trained German-English model, and where dropout stands."""
+"""Shared by visible and hidden tests of models: the trained German-English model, and checks of dropout."""
 
 import contextlib
 from collections.abc import Callable, Mapping
@@ -15,20 +15,20 @@ from course.config import CONFIG, WEIGHTS, ModelConfig
 from course.location import checkpoints
 
 CHECKPOINT = "de-en"
-ENCODING_LIMIT = 1e-3  # where the student's own table of positions is used, which may be computed in float32
+ENCODING_LIMIT = 1e-3  # for the student's own position table, which may be computed in float32
 SMALL = (12, 20, 2)  # d_model, d_ff and the number of heads of a small layer
 MASK = np.array([[0, 0, 0, 0, 0], [0, 0, 0, 1, 1]])  # its padding mask
-KEPT = 0.2  # a probability of dropout with which it is likelier to keep an element, and then multiplies it
+KEPT = 0.2  # a dropout probability that keeps most elements, and rescales them
 WIDE, LONG = 331, 48  # d_ff and the length of a sentence whose last step is measured
-# And one with which every element is dropped, whoever draws the numbers: among the less than 10,000 elements that a
-# check drops, one is kept with a probability below 1e-9.
+# A dropout probability that drops every element, whoever draws the numbers: of the fewer than 10,000 elements that a
+# check drops, the probability that any is kept is below 1e-9.
 DROPPED = 1 - 1e-13
-# A model with which decoding can be followed and tried again and again, and two sentences, one of them padded.
+# A model that is small enough to trace and repeat decoding, and two sentences, one of them padded.
 TINY: dict[str, Any] = {"src_vocab_size": 11, "tgt_vocab_size": 17, "sos_idx": 1, "d_model": 12, "num_heads": 2}
 TINY |= {"num_layers": 2, "d_ff": 20, "max_seq_length": 16, "dropout_prob": KEPT}
 TINY_SENTENCES: dict[str, Any] = {"src": np.array([[3, 7, 4, 2], [5, 9, 0, 0]]), "src_lengths": np.array([4, 2])}
 TINY_SENTENCES |= {"max_output_length": 4}
-# That of the target: no causal mask hides the padded key from the real one behind it.
+# The padding mask of the target: the causal mask does not hide the padded key from the real token after it.
 WITH_HOLE = np.array([[0, 0, 0, 0, 0], [0, 1, 0, 1, 1]])
 SUBLAYERS = {  # the linear layer that each sub-layer ends with
     "self-attention": "self_attn.W_o",
@@ -43,12 +43,12 @@ def numbers(*shape: int, name: str = "") -> np.ndarray:
 
 
 def small_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    """The weights of a small layer: others for each name, so that one submodule in place of another shows."""
+    """The weights of a small layer: they differ by name, so that using the wrong submodule shows."""
     return {name: numbers(*shape, name=name) / np.sqrt(max((1, *shape[-1:]))) for name, shape in shapes.items()}
 
 
 def tiny_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    """The weights of a small model, with which tokens decide more than biases do, and so differ from step to step."""
+    """The weights of a small model whose tokens outweigh its biases, so that predictions vary from step to step."""
 
     def scaled(name: str, value: np.ndarray) -> np.ndarray:
         if "embedding" in name:
@@ -63,8 +63,8 @@ def tiny_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]
 def small_arguments(decoder: bool = False, step: bool = False) -> dict[str, np.ndarray]:
     """The arguments of a small layer of the encoder, or of the decoder: 2 sentences of 5 tokens, one with padding.
 
-    With `step` the padding comes first, since one step computes the last position. The attention mask then forbids this
-    position more than those after it.
+    With `step`, the padding comes first, since one step computes the last position. The attention mask then forbids
+    that position one more key than a causal mask does.
     """
     x = numbers(2, 5, SMALL[0])
     if not decoder:
@@ -82,16 +82,16 @@ def small_arguments(decoder: bool = False, step: bool = False) -> dict[str, np.n
 
 
 def check_columns(case: StageTestCase, table: Any, right: np.ndarray, name: str, odd: bool) -> None:
-    """Fail unless the even columns of a table of positions are right, or the odd ones.
+    """Fail unless the even (or the odd) columns of a position table are correct.
 
-    For the odd ones it is enough that they are the cosines of the angles of which the even ones are the sines: wrong
-    angles cost once.
+    For the odd columns, it is enough that they are the cosines of the angles whose sines are in the even ones: wrong
+    angles cost points only once.
     """
     columns = np.arange(right.shape[-1]) % 2 == odd
     try:
         case.assert_tensor(table, right, name, "1 max_seq_length d_model", columns, limit=ENCODING_LIMIT)
     except Incorrect:
-        # In half precision nothing is a table, whatever its angles.
+        # No table in half precision is accepted, whatever its angles.
         if not odd or shape_of(table) != right.shape or table.dtype.itemsize < 4 or not are_turning(table[0]):
             raise
 
@@ -105,10 +105,10 @@ def are_turning(table: np.ndarray) -> bool:
 
 
 def check_buffer(case: StageTestCase, encoding: ObjectProxy, x: np.ndarray) -> None:
-    """Fail unless a table of positions is saved with the model and not trained."""
+    """Fail unless the position table is saved with the model and not trained."""
     case.checks += 1
     trained = False
-    with contextlib.suppress(Raised):  # code that works in place is told so elsewhere
+    with contextlib.suppress(Raised):  # in-place code is reported elsewhere
         trained = bool(encoding.gradients([x], x).parameters)
     if trained:
         case.wrong("the table is trained", "It is a buffer: the model learns everything else, but not positions.")
@@ -125,17 +125,17 @@ class TrainedTestCase(StageTestCase):
         return ModelConfig.load(checkpoints() / CHECKPOINT / CONFIG)
 
     def trained_transformer(self, student: Student | None = None) -> Any:
-        """The student's Transformer with the weights of the checkpoint, made once for all tests of a stage."""
+        """The student's Transformer with the weights of the checkpoint, created once for all tests of a stage."""
         student = student or self.student
         if CHECKPOINT not in student.kept:
             model = student.transformer.Transformer(**vars(self.trained_config()))
-            read_tensors(checkpoints() / CHECKPOINT / WEIGHTS)  # raises what is wrong with the file
+            read_tensors(checkpoints() / CHECKPOINT / WEIGHTS)  # raises if anything is wrong with the file
             model.load_state({}, stored=CHECKPOINT)
             student.kept[CHECKPOINT] = model
         return student.kept[CHECKPOINT]
 
     def tiny_model(self, eos_idx: int = 2) -> tuple[Any, dict[str, np.ndarray]]:
-        """A small model, with which decoding can be followed, and its weights."""
+        """A model that is small enough to trace decoding, and its weights."""
         model = self.student.transformer.Transformer(**TINY, eos_idx=eos_idx)
         weights = tiny_weights(model.shapes())
         model.load_state(weights)
@@ -145,7 +145,7 @@ class TrainedTestCase(StageTestCase):
         """Fail unless a small layer returns the stored tensor; warn of named arguments and side effects.
 
         Args:
-            build: makes the layer with a given probability of dropout.
+            build: creates the layer with a given dropout probability.
         """
         layer = build(KEPT)
         layer.load_state(small_weights(layer.shapes()))
@@ -154,9 +154,9 @@ class TrainedTestCase(StageTestCase):
         self.warn_of_side_effects(layer, arguments, weights=small_weights(layer.shapes()), where=real)
 
     def check_layer_masks(self, build: Callable[[float], ObjectProxy], arguments: Mapping[str, np.ndarray]) -> None:
-        """Fail unless what a mask of a small layer hides changes nothing, and what it does not hide changes something.
+        """Fail unless hidden positions do not affect a small layer's results, and visible positions do.
 
-        Its results are compared with each other, so that a slip beside the masks costs nothing here.
+        The layer's results are compared with each other, so that mistakes outside the masks cost nothing here.
         """
         layer = build(KEPT)
         layer.load_state(small_weights(layer.shapes()))
@@ -165,7 +165,8 @@ class TrainedTestCase(StageTestCase):
             changed = "encoder_out" if mask == "encoder_padding_mask" else "x"
             inputs = {**arguments, **open_masks, mask: arguments[mask]}
             last = arguments[changed].shape[1] - 1
-            noise = np.where(np.arange(last + 1)[:, None] == last, 3.0, 0.0)  # at the last position, which all hide
+            # All masks hide the last position.
+            noise = np.where(np.arange(last + 1)[:, None] == last, 3.0, 0.0)
             for masks, hidden in ((inputs, True), ({**inputs, **open_masks}, False)):
                 before, after = layer(**masks), layer(**{**masks, changed: masks[changed] + noise})
                 self.assert_form(before, arguments["x"].shape, "the output", "B T d_model")
@@ -183,14 +184,14 @@ class TrainedTestCase(StageTestCase):
                     self.wrong(f"{mask} {wrong}", actual=after)
 
     def check_layer_dropout(self, build: Callable[[float], ObjectProxy], arguments: Mapping[str, np.ndarray]) -> None:
-        """Fail unless dropout stands where it should in a small layer; see `check_dropout`."""
+        """Fail unless dropout is applied where it should be in a small layer; see `check_dropout`."""
         weights = small_weights(build(KEPT).shapes())
         self.check_dropout(build, weights, lambda model: model(**arguments), "B T d_model")
 
     def check_cost(self) -> None:
         """Fail if a step with a cache computes more than its last position.
 
-        The feed-forward network tells: it has a width that nothing else has. Attention needs all positions.
+        The feed-forward network shows it: no other part has its width. Attention needs all positions.
         """
         d_model, _, H = SMALL
         layer = self.student.decoder.TransformerDecoderLayer(d_model, WIDE, H, KEPT)
@@ -216,13 +217,13 @@ class TrainedTestCase(StageTestCase):
         axes: str,
         where: np.ndarray | None = None,
     ) -> None:
-        """Fail unless dropout stands on the output of each sub-layer of a layer, and only there.
+        """Fail unless dropout is applied to the output of each sub-layer of a layer, and only there.
 
         Each sub-layer ends with a linear layer. If dropout keeps every element, the output in training mode is that
         of evaluation mode with these linear layers multiplied by 1 / (1 - p). If it drops all, the factor is 0.
 
         Args:
-            build: makes the layer with a given probability of dropout.
+            build: creates the layer with a given dropout probability.
         """
         ends = {title: end for title, end in SUBLAYERS.items() if f"{end}.weight" in weights}
         of = {title: end.removesuffix(".W_o") for title, end in ends.items()}
@@ -235,7 +236,7 @@ class TrainedTestCase(StageTestCase):
             )
             return call(still)
 
-        recipes = {}  # of the calls in training mode, by the probability
+        recipes = {}  # of the calls in training mode, by dropout probability
 
         def trained(p: float) -> Any:
             layer = build(p)
@@ -261,9 +262,9 @@ class TrainedTestCase(StageTestCase):
         is_like(kept, scaled(1.0, {}))
         is_like(dropped, kept)
         if not same(kept, 1 / (1 - rare), ends) and differ(trained(rare), kept):
-            rare = 1 - DROPPED  # own random numbers
+            rare = 1 - DROPPED  # the student's own random numbers
             kept = trained(rare)
-        # What is dropped comes first: a layer norm does not see that all it gets, the residual included, is scaled.
+        # The dropped case comes first: a layer norm hides that its whole input, the residual included, is scaled.
         for actual, factor, done in ((dropped, 0.0, "drops"), (kept, 1 / (1 - rare), "keeps")):
             right = scaled(factor, ends)
             self.assert_form(right, kept.shape, "the output", axes)

@@ -1,4 +1,4 @@
-"""The stored tensors of the visible tests: inputs, and what the reference makes of them (`make expected`)."""
+"""The stored tensors of the visible tests: inputs and the reference's results (`make expected`)."""
 
 import sys
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Tensors = dict[str, Any]
 COLUMNS = 200  # of the vocabulary, in the test of the trained model
-# A text of our own; in tokens of the checkpoint it is read by the trained model.
+# Our own text, which the trained model reads as tokens of the checkpoint.
 TEXT = "There was once a young miller who had nothing in the world but a donkey, and every night the donkey talked."
 
 
@@ -30,7 +30,7 @@ PATCHES = ("img_size", "patch_size", "channels", "d_model")
 
 
 class Maker:
-    """Draws numbers and weights from one source."""
+    """Draws numbers and weights from one random generator."""
 
     def __init__(self, modules: SimpleNamespace) -> None:
         self.modules = modules
@@ -56,7 +56,7 @@ class Maker:
         return model.double().eval()
 
     def dropping(self, model: Any, *arguments: Any) -> Tensors:
-        """What a model gives in training mode, where dropout keeps every element, and where it drops every one."""
+        """A model's outputs in training mode, if dropout keeps every element, and if it drops every element."""
         from torch import nn
 
         from autograder.worker.deterministic_dropout import deterministic_dropout
@@ -75,7 +75,7 @@ class Maker:
         return tensors
 
     def masks(self, B: int, T: int) -> Tensors:
-        """A mask of each shape; in the one of its own for each sequence the diagonal stays open."""
+        """A mask of each shape; in the mask that differs between sequences, the diagonal stays open."""
         import torch
 
         own = torch.from_numpy(self.rng.random((B, T, T)) < 0.4) & ~torch.eye(T, dtype=torch.bool)
@@ -178,7 +178,7 @@ def generate(make: Maker) -> Tensors:
     scores = 2 * make.random(3, 17)
     for case, options in cases.FILTERS.items():
         tensors[f"filter/{case}"] = torch.softmax(code.filter_logits(scores, **options), dim=-1)
-    # So many rows that tokens which are drawn are hardly ever all the best ones.
+    # With so many rows, sampled tokens are hardly ever all the best tokens.
     prompt = torch.cat([tokens[:, :4], make.integers(cases.MODEL["vocab_size"], 6, 4)])
     greedy = code.generate(model, prompt, 20)
     return tensors | {
@@ -231,7 +231,7 @@ def training(make: Maker) -> Tensors:
     for case, smoothing in cases.SMOOTHINGS.items():
         tensors[f"loss/{case}"] = code.smoothed_loss(logits, targets, 1, smoothing)
     tensors["loss/large"] = code.smoothed_loss(300 * logits, targets, 1, 0.1)
-    # The first one behind the warm-up is not the next: there the falling branches of many mistakes still meet.
+    # Step 11, right after the warm-up, does not come next: there many mistakes still have nearly the correct rate.
     steps = torch.tensor([1, 3, 10, 25, 11, 40, 90, 160, 200, 250])
     warmup = [code.warmup_rate(int(step), cases.PEAK, cases.WARMUP) for step in steps]
     cosine = [code.cosine_rate(int(step), cases.PEAK, cases.WARMUP, cases.TOTAL, cases.FLOOR) for step in steps]

@@ -22,11 +22,11 @@ class TrainedTestCase(StageTestCase):
     """A test of the student's language model with the weights of the checkpoint."""
 
     def trained_language_model(self, student: Student | None = None) -> Any:
-        """The student's model with the weights of the checkpoint, made once for all tests of a stage."""
+        """The student's model with the weights of the checkpoint, created once for all tests of a stage."""
         student = student or self.student
         if CHECKPOINT not in student.kept:
             model = student.language_model.DecoderTransformer(**trained_sizes())
-            read_tensors(checkpoints() / CHECKPOINT / WEIGHTS)  # raises what is wrong with the file
+            read_tensors(checkpoints() / CHECKPOINT / WEIGHTS)  # raises if anything is wrong with the file
             model.load_state({}, stored=CHECKPOINT)
             student.kept[CHECKPOINT] = model
         return student.kept[CHECKPOINT]

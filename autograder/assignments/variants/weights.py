@@ -1,4 +1,4 @@
-"""Random weights for models of this assignment, for stored and for hidden tests alike."""
+"""Random weights for models of this assignment, for both stored and hidden tests."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ SHARP = 2.0  # attention with larger W_q and W_k is more peaked, and shows mista
 
 
 def random_weight(rng: np.random.Generator, name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Random values for one parameter: norms that differ, sharp attention, embeddings of size 1."""
+    """Random values for one parameter: varied norms, sharp attention, embeddings with variance 1."""
     values: np.ndarray = rng.standard_normal(shape)
     if name.endswith("bias"):
         return 0.3 * values

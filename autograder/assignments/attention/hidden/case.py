@@ -1,4 +1,4 @@
-"""What the hidden tests of `attention` share: functions and gradients beside the reference, small models, sentences."""
+"""Shared by the hidden tests of `attention`: comparing functions and gradients, small models, sentences."""
 
 from collections.abc import Collection, Mapping
 from functools import cache
@@ -13,27 +13,27 @@ from course.config import PAD, SOURCE_TOKENIZER, TARGET_TOKENIZER
 from course.location import checkpoints
 
 SENTENCES = Path(__file__).with_name("sentences.tsv")
-CLEAR = 1e-3  # two scores that are nearer than this are a near tie
-KEPT = 0.2  # a probability of dropout below one half: without chance, every element is kept and divided by 0.8
+CLEAR = 1e-3  # two scores closer than this are a near tie
+KEPT = 0.2  # a dropout probability below 0.5: deterministic dropout keeps every element and divides it by 0.8
 
 
 class AttentionTestCase(HiddenTestCase):
     """A hidden test of this assignment."""
 
     def function(self, module: str, name: str) -> Twins:
-        """A function of the student and of the reference."""
+        """The student's and the reference's version of a function."""
         return Twins(
             getattr(getattr(self.student, module), name),
             self.reference and getattr(getattr(self.reference, module), name),
         )
 
     def in_training(self, twins: Twins) -> Twins:
-        """The twins in training mode; dropout does to every element what is likelier."""
+        """The twins in training mode, with deterministic dropout: it keeps or drops all elements, as is likelier."""
         self.train(twins)
         return Twins(twins.student.deterministic_dropout(), twins.reference and twins.reference.deterministic_dropout())
 
     def leaves(self, function: Any, **arguments: Any) -> None:
-        """Find out whether a call of a function or an object changes its arguments, which costs little."""
+        """Check whether a call of a function or an object changes its arguments, which costs few points."""
         after = function.arguments_after(**arguments)
         for name, value in arguments.items():
             self.checks += 1
@@ -53,7 +53,7 @@ class AttentionTestCase(HiddenTestCase):
 
         Args:
             outputs: the gradients at the outputs.
-            but: arguments that are not looked at.
+            but: arguments whose gradients are not checked.
         """
         options = {} if method is None else {"method": method}
         right = self.right(lambda model: model.gradients(outputs, **options, **arguments), twins.reference)
@@ -71,7 +71,7 @@ class AttentionTestCase(HiddenTestCase):
     # Small translators
 
     def config(self, **changes: Any) -> dict[str, Any]:
-        """The sizes of a small translator, all of them different, and tokens at any place of the vocabulary."""
+        """The sizes of a small translator, all different, and special tokens anywhere in the vocabulary."""
         source, target = self.sizes(2, low=30, high=45)
         embed, hidden, attention = self.sizes(3, low=5, high=11)
         sos, eos, pad = (int(token) for token in self.rng.permutation(min(source, target))[:3])
@@ -80,13 +80,13 @@ class AttentionTestCase(HiddenTestCase):
         return {"src_vocab_size": source, "tgt_vocab_size": target, **tokens, **sizes, "dropout_prob": KEPT, **changes}
 
     def decoder(self, config: dict[str, Any]) -> Twins:
-        """The decoder of such a translator."""
+        """The decoder of a small translator."""
         names = ("tgt_vocab_size", "embed_size", "hidden_size", "attention_size", "dropout_prob")
         sizes = [config[name] for name in names]
         return self.twins(lambda modules: modules.seq2seq.AttentionDecoder(*sizes))
 
     def batch(self, config: dict[str, Any], B: int, T_e: int, T_d: int) -> dict[str, np.ndarray]:
-        """Random sentence pairs. Their padding is random too: the lengths alone say where it is."""
+        """Random sentence pairs. Their padding is random too: only the lengths show where it is."""
         return {
             "src": self.rng.integers(config["src_vocab_size"], size=(B, T_e)),
             "tgt": self.rng.integers(config["tgt_vocab_size"], size=(B, T_d)),
@@ -95,14 +95,14 @@ class AttentionTestCase(HiddenTestCase):
         }
 
     def source(self, config: dict[str, Any], B: int, T_e: int) -> dict[str, np.ndarray]:
-        """Random outputs of an encoder, loud where there is padding, and a state."""
+        """Random encoder outputs, large at padding, and a state."""
         h, lengths = config["hidden_size"], self.lengths(B, T_e)
         loud = np.where(np.arange(T_e) < lengths[:, None], 1.0, 50.0)[..., None]
         outputs = loud * self.random(B, T_e, 2 * h)
         return {"state": self.random(B, h), "enc_outputs": outputs, "src_lengths": lengths}
 
     def weight(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
-        """Random values for one parameter; the score of additive attention is sharp, the whole of its range counts."""
+        """Random values for one parameter; additive attention gets sharp scores, which use their whole range."""
         return (3.0 if "w_v" in name else 1.0) * super().weight(name, shape)
 
 

@@ -15,7 +15,7 @@ STEP = {"logits": ("logits", "B V"), "state": ("the new state", "B h"), "weights
 
 class TestBahdanau(AttentionTestCase, TrainedTestCase):
     def test_decoder_step(self):
-        """Other sizes, one sentence and several, large values at padding, the place of dropout, and the gradients."""
+        """Other sizes, one sentence and several, large values at padding, where dropout applies, and the gradients."""
         config = self.config()
         decoder = self.decoder(config)
         cases = [
@@ -34,7 +34,7 @@ class TestBahdanau(AttentionTestCase, TrainedTestCase):
                     self.keeps_arguments(decoder.student, cases[-1], "step")
 
     def results(self, decoder: Twins, inputs: dict[str, np.ndarray]) -> tuple[Any, Any]:
-        """What a step of the student gives, and of the reference."""
+        """The results of a step: the student's and the reference's."""
         actual = self.items(decoder.student.step(**inputs), 3, "step")
         return actual, self.right(lambda reference: reference.step(**inputs), decoder.reference)
 
@@ -59,7 +59,7 @@ class TestBahdanau(AttentionTestCase, TrainedTestCase):
                 self.assert_tensor(actual[1], right[1], *WEIGHTS)
 
     def forced(self, decoder: Twins, inputs: dict[str, np.ndarray]) -> tuple[Any, Any]:
-        """What the student makes of known targets, and the reference."""
+        """The results for known targets: the student's and the reference's."""
         actual = self.items(decoder.student(**inputs), 2, "forward")
         return actual, self.right(lambda reference: reference(**inputs), decoder.reference)
 
@@ -86,13 +86,13 @@ class TestBahdanau(AttentionTestCase, TrainedTestCase):
             self.predict()
 
     def padded_further(self, config: dict[str, Any], batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The batch with two more columns of random padding on each side."""
+        """The batch with two more columns of random padding for the source and for the target."""
         B = len(batch["src"])
         more = {side: self.rng.integers(config[f"{side}_vocab_size"], size=(B, 2)) for side in ("src", "tgt")}
         return {**batch, **{side: np.hstack([batch[side], columns]) for side, columns in more.items()}}
 
     def predict(self) -> None:
-        """Fail unless the trained model predicts the tokens that it should; a near tie may fall either way."""
+        """Fail unless the trained model predicts the correct tokens; a near tie may fall either way."""
         pairs = [sentences()[index] for index in self.rng.permutation(len(sentences()))[:5]]
         src, src_lengths = padded([german for german, _ in pairs])
         tgt, tgt_lengths = padded([english[:-1] for _, english in pairs])

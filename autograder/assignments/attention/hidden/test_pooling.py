@@ -1,4 +1,4 @@
-"""Stage 1, hidden: kernels of any shape, pooling in many sizes, near and far, widths that are learned."""
+"""Stage 1, hidden: kernels of any shape, pooling in many sizes, near and far, and learned widths."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from autograder.assignments.attention.hidden.case import AttentionTestCase
 
-NARROW = 0.01  # a Gaussian of this width is 0, and not only small, at a distance of 1
+NARROW = 0.01  # a Gaussian of this width is exactly 0 at a distance of 1
 Points = dict[str, np.ndarray]
 
 
@@ -23,7 +23,7 @@ class TestPooling(AttentionTestCase):
                     self.kernel(name, u)
 
     def kernel(self, name: str, u: np.ndarray) -> None:
-        """Fail unless a kernel is right."""
+        """Fail unless a kernel is correct."""
         kernel, axes = self.function("pooling", name), " ".join(f"axis_{number}" for number in range(u.ndim))
         self.same(lambda function: function(u), kernel, f"{name}(u)", axes)
         self.leaves(kernel.student, u=u)
@@ -35,7 +35,7 @@ class TestPooling(AttentionTestCase):
         return {"queries": self.random(n_q, d), "keys": self.random(n_k, d), "values": self.random(n_k, d_v)}
 
     def grid(self, sizes: list[int], d_v: int) -> Points:
-        """Points with small whole coordinates: some queries are keys, others lie between keys, equally far from two."""
+        """Points with small integer coordinates: some queries are keys, others are halfway between two keys."""
         n_q, n_k = sizes
         keys = 2.0 * self.rng.integers(-2, 3, size=(n_k, 2))
         keys[-1] = keys[0] + np.array([4.0, 0.0])
@@ -44,9 +44,9 @@ class TestPooling(AttentionTestCase):
         return {"queries": queries, "keys": keys, "values": self.random(n_k, d_v)}
 
     def some_unreached(self, n_q: int, n_k: int) -> Points:
-        """Points for a width of 0.1: queries near, six widths away and much too far, where a key is, too."""
+        """Points for a width of 0.1: queries near keys, six widths away and far out of reach; so is one key."""
         points = {name: 0.1 * value for name, value in self.points(n_q + 2, n_k, 2, 2).items()}
-        for name in ("queries", "keys"):  # on the left of the origin, where one of each is
+        for name in ("queries", "keys"):  # left of the origin; the first query and key are at it
             points[name][:, 0] = -np.abs(points[name][:, 0])
             points[name][0] = 0
         points["queries"][-2:] = [0.62, 0.0], [9.0, 0.0]
@@ -54,10 +54,10 @@ class TestPooling(AttentionTestCase):
         return points
 
     def cases(self) -> list[tuple[str, float, Points]]:
-        """Given kernels, widths, and points of which each query reaches some keys."""
+        """Given kernels, widths, and points where each query reaches some keys."""
         n_q, n_k = self.sizes(2)
         width = 0.3 + abs(float(self.random(1)[0]))
-        # All keys are six to eight widths away: their kernel is tiny, but they are reached.
+        # All keys are six to eight widths away: their kernel values are tiny, but the keys are reached.
         far = self.points(n_q, n_k, 2, 2)
         far["queries"] = 0.1 * far["queries"] + np.array([7.0, 0.0])
         far["keys"] *= 0.1
@@ -86,7 +86,7 @@ class TestPooling(AttentionTestCase):
             self.learns_width(alone, NARROW)
 
     def pool(self, name: str, width: float, points: Points) -> None:
-        """Fail unless `attention_pooling` is right with a kernel that is given."""
+        """Fail unless `attention_pooling` is correct with a given kernel."""
 
         def run(modules: Any) -> Any:
             kernel = getattr(modules.pooling, name)
@@ -95,13 +95,13 @@ class TestPooling(AttentionTestCase):
         self.compare(run(self.student), self.right(run, self.reference), "attention_pooling")
 
     def compare(self, actual: Any, right: Any, call: str) -> None:
-        """Fail unless estimates and weights are right."""
+        """Fail unless estimates and weights are correct."""
         estimates, weights = self.items(actual, 2, call)
         self.assert_tensor(weights, right[1], "weights", "n_q n_k")
         self.assert_tensor(estimates, right[0], "estimates", "n_q d_v")
 
     def learns_width(self, points: Points, width: float) -> None:
-        """Fail unless the gradient of a width that is a tensor is right, and finite."""
+        """Fail unless the gradient of a width that is a tensor is correct and finite."""
         outputs = [self.random(len(points["queries"]), n) for n in (points["values"].shape[1], len(points["keys"]))]
 
         def differentiate(modules: Any) -> Any:
@@ -120,7 +120,7 @@ class TestPooling(AttentionTestCase):
             self.regression(name, width, points)
 
     def regression(self, name: str, width: float, points: Points) -> None:
-        """Fail unless a regression pools with its width, and learns it."""
+        """Fail unless a regression pools with its width and learns it."""
         model = self.both(lambda modules: modules.pooling.KernelRegression(getattr(modules.pooling, name), width))
         right = self.right(lambda reference: reference(**points), model.reference)
         self.compare(model.student(**points), right, "forward")

@@ -1,4 +1,4 @@
-"""Stage 2, hidden: lengths of all kinds, other sizes, gradients, and the place of dropout."""
+"""Stage 2, hidden: lengths of all kinds, other sizes, gradients, and where dropout is applied."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from autograder.grading.hidden_case import Twins
 
 
 def weigh(inputs: dict[str, np.ndarray]) -> Any:
-    """A function that gives the result of an attention, and the weights that it keeps."""
+    """A function that returns the result of an attention module, and the weights that it stores."""
     return lambda attention: [attention(**inputs), attention.attribute("attention_weights")]
 
 
@@ -20,16 +20,16 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
         return self.rng.integers(1, T_k + 1, size=(B, T_q))
 
     def with_nothing(self, B: int, T_q: int, T_k: int) -> np.ndarray:
-        """The same, but one of them is 0."""
+        """A length for each query, one of them 0."""
         lengths = self.each_length(B, T_q, T_k)
         lengths[1, 0] = 0
         return lengths
 
     def test_masked_softmax(self):
-        """Other sizes, as many queries as sequences, low scores, other scores at masked keys, and the gradient."""
+        """Other sizes, as many queries as sequences, low scores, changed scores at masked keys, and the gradient."""
         softmax = self.function("scoring", "masked_softmax")
         T_q, T_k = self.sizes(2)
-        # Scores near -40: a fill value that is not far lower shows.
+        # Scores near -40 reveal a fill value that is not far lower.
         scores = [2 * self.random(*sizes) - 40 for sizes in ((T_q, T_q, T_k), (T_k, T_q, T_k), (1, 1, T_k))]
         with self.part("no_lengths"):
             for given in scores:
@@ -40,13 +40,13 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
                 of_sequences = self.lengths(len(given), T_k)
                 self.cut_off(softmax, given, of_sequences)
                 self.cut_off(softmax, given, of_sequences.astype(np.int32))
-                self.cut_off(softmax, 0 * given, of_sequences)  # a score of 0 is one like any other
+                self.cut_off(softmax, 0 * given, of_sequences)  # a score of 0 is a score like any other
         with self.part("of_queries"):
             for given in scores:
                 self.cut_off(softmax, given, self.each_length(*given.shape))
                 self.cut_off(softmax, 0 * given, self.each_length(*given.shape))
             lengths = self.with_nothing(*scores[1].shape)
-            some = (lengths > 0)[..., None]  # the others are right where one query has nothing to attend to
+            some = (lengths > 0)[..., None]  # the other queries, if one has no key
             self.same(lambda function: function(scores[1], lengths), softmax, "weights", WEIGHTS, some)
         with self.part("nothing_allowed"):
             nothing = self.with_nothing(*scores[1].shape)
@@ -55,13 +55,13 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
             for lengths in (self.lengths(T_k, T_k), self.each_length(T_k, T_q, T_k)):
                 inputs: dict[str, Any] = {"scores": scores[1], "valid_lens": lengths}
                 self.leaves(softmax.student, **inputs)
-                # Whether the gradient is right where weights are wrong is no other question.
+                # Only check that there is a gradient: wrong weights already cost points above.
                 gradient = softmax.student.gradients([self.random(*scores[1].shape)], **inputs).inputs[0]
                 if gradient is None or not np.any(gradient):
                     self.same_gradient("scores", None, np.ones(1), "")
 
     def cut_off(self, softmax: Twins, scores: np.ndarray, valid_lens: np.ndarray) -> None:
-        """Fail unless the weights are right, and forbidden keys do not matter."""
+        """Fail unless the weights are correct and forbidden keys have no effect."""
         weights = self.same(lambda function: function(scores, valid_lens), softmax, "weights", WEIGHTS)
         lengths = valid_lens[:, None] if valid_lens.ndim == 1 else valid_lens
         forbidden = np.arange(scores.shape[-1]) >= lengths[..., None]
@@ -73,10 +73,10 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
         self.same(lambda function: function(shifted, valid_lens), softmax, title, WEIGHTS, limit=LARGE_LIMIT)
 
     def attend(self, build: Any, query_size: int, key_size: int) -> None:
-        """Fail unless an attention is right in several sizes, learns, and has its dropout at the right place.
+        """Fail unless an attention module is correct in several sizes, learns, and applies dropout correctly.
 
         Args:
-            build: makes the attention of a student with a probability of dropout.
+            build: creates an attention module with a given dropout probability.
         """
         attention, kept, dropped, half = (
             self.twins(lambda modules: build(modules, p))  # noqa: B023
@@ -108,19 +108,19 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
         with self.part("kept_weights"):
             for inputs in cases:
                 self.kept(attention, inputs)
-            # Behind dropout they would be larger.
+            # After dropout they would be larger.
             right = self.right(weigh(cases[1]), training[0].reference)
             result, weights = weigh(cases[1])(training[0].student)
             self.assert_kept(weights, right[1], cases[1]["values"], result, 1 / (1 - KEPT))
 
     def kept(self, attention: Twins, inputs: dict[str, np.ndarray]) -> None:
-        """Fail unless an attention keeps its weights."""
+        """Fail unless an attention module stores its weights."""
         right = self.right(weigh(inputs), attention.reference)
         result, kept = weigh(inputs)(attention.student)
         self.assert_kept(kept, right[1], inputs["values"], result)
 
     def lengths_cut_off(self, attention: Twins, inputs: dict[str, np.ndarray]) -> None:
-        """Fail unless an attention obeys lengths of both kinds."""
+        """Fail unless an attention module respects both kinds of lengths."""
         result, kept = weigh(inputs)(attention.student)
         values = inputs["values"]
         sizes = len(values), inputs["queries"].shape[1], values.shape[1]

@@ -1,4 +1,4 @@
-"""Stage 4, hidden: sentences that end in all ways they can, and the measure for translations of all lengths."""
+"""Stage 4, hidden: sentences with all possible endings, and BLEU for translations of all lengths."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,22 +10,22 @@ from autograder.assignments.attention.trained import TrainedTestCase
 from autograder.grading.graded_case import as_number
 from autograder.grading.hidden_case import ReferenceFault, Twins
 
-FAR = 1e3  # added to the score of a token, it decides alone
-MOST = 1000  # columns that are looked at: a translation of millions is an attack
-LIMIT = 6  # tokens that the small models may predict
+FAR = 1e3  # added to a token's score, it decides the prediction
+MOST = 1000  # columns that are checked: a translation of millions is an attack
+LIMIT = 6  # most tokens that the small models may predict
 
 
 @dataclass(frozen=True)
 class Translated:
-    """What the student made of some sentences."""
+    """The student's translations of some sentences."""
 
     tokens: np.ndarray  # (B, T)
-    scores: np.ndarray  # the reference's for what follows each token but the last, (B, T - 1, V)
+    scores: np.ndarray  # the reference's, for the token after each token but the last, (B, T - 1, V)
     config: dict[str, Any]
     limit: int
 
     def ends(self) -> list[int]:
-        """For each row the place of its end token; of the last token, if there is none."""
+        """For each row, the index of its end token, or of its last token if it has none."""
         eos = self.config["eos_idx"]
         return [row.index(eos, 1) if eos in row[1:] else len(row) - 1 for row in self.tokens.tolist()]
 
@@ -40,7 +40,7 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
         for shift in (FAR, -FAR):
             self.load(model, self.with_eos(config, weights, shift))
             found.append(self.translate(config, model, batch, self.pick(2, 3)))
-        for special in ("sos_idx", "pad_idx"):  # best, and no end
+        for special in ("sos_idx", "pad_idx"):  # most likely, but does not end a sentence
             again = self.with_eos(config, weights, -FAR)
             self.load(model, self.with_score(again, config[special], FAR))
             found.append(self.translate(config, model, batch, self.pick(2, 3)))
@@ -55,11 +55,11 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
         self.keeps_arguments(model.student, {**batch, "max_output_length": 2}, "translate")
 
     def with_eos(self, config: dict[str, Any], weights: dict[str, np.ndarray], shift: float) -> dict[str, np.ndarray]:
-        """The weights with another score for eos."""
+        """The weights with a different score for eos."""
         return self.with_score(weights, config["eos_idx"], shift)
 
     def with_score(self, weights: dict[str, np.ndarray], token: int, shift: float) -> dict[str, np.ndarray]:
-        """The weights with another score for a token."""
+        """The weights with a different score for a token."""
         bias = weights["decoder.output.bias"].copy()
         bias[token] += shift
         return {**weights, "decoder.output.bias": bias}
@@ -67,9 +67,9 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
     def ends_in_the_middle(
         self, config: dict[str, Any], model: Twins
     ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """Random weights (loaded into the twins) and sentences, of which one ends after some tokens.
+        """Random weights (loaded into the twins) and sentences, one of which ends after some tokens.
 
-        Without eos, the reference decodes up to the limit. Then the score of eos is raised so far that it wins late
+        Without eos, the reference decodes up to the limit. Then the score of eos is raised just enough to win late
         in one of the sentences.
         """
         for _ in range(20):
@@ -77,9 +77,9 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
             source = {name: batch[name] for name in ("src", "src_lengths")}
             self.load(model, self.with_eos(config, weights, -FAR))
             scores = self.right(lambda reference: self.decode(reference, source), model.reference)  # noqa: B023
-            rivals = scores.max(axis=-1) - scores[..., config["eos_idx"]] - FAR  # what eos lacks at each step
+            rivals = scores.max(axis=-1) - scores[..., config["eos_idx"]] - FAR  # how far eos is behind at each step
             lowest = np.minimum.accumulate(rivals, axis=1)
-            gain = lowest[:, :-2] - rivals[:, 1:-1]  # by how much a step is the best one for eos up to then
+            gain = lowest[:, :-2] - rivals[:, 1:-1]  # by how much a step is better for eos than all before
             row, step = np.unravel_index(gain.argmax(), gain.shape)
             if gain[row, step] > 10 * CLEAR:
                 weights = self.with_eos(config, weights, (lowest[row, step] + rivals[row, step + 1]) / 2)
@@ -88,17 +88,17 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
         raise ReferenceFault("found no sentence that ends in the middle")
 
     def decode(self, reference: Any, source: dict[str, np.ndarray]) -> np.ndarray:
-        """The scores in all steps of the reference, (B, LIMIT, V)."""
+        """The reference's scores in all steps, (B, LIMIT, V)."""
         tokens = reference.translate(**source, max_output_length=LIMIT)
         return self.score(reference, source, tokens)
 
     def score(self, reference: Any, source: dict[str, np.ndarray], tokens: np.ndarray) -> np.ndarray:
-        """The reference's scores for what follows each token but the last, (B, T - 1, V)."""
+        """The reference's scores for the token after each token but the last, (B, T - 1, V)."""
         lengths = np.full(len(tokens), tokens.shape[1] - 1)
         return np.asarray(reference(tgt=tokens[:, :-1], tgt_lengths=lengths, **source))
 
     def translate(self, config: dict[str, Any], model: Twins, source: dict[str, np.ndarray], limit: int) -> Translated:
-        """What the student makes of sentences. Fail unless these are tokens, (B, T)."""
+        """The student's translations of sentences. Fail unless these are tokens, (B, T)."""
         tokens = model.student.translate(**source, max_output_length=limit)
         self.checks += 1
         B = len(source["src"])
@@ -115,7 +115,7 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
         return Translated(tokens, scores, config, limit)
 
     def best_tokens(self, found: Translated) -> None:
-        """Fail unless each row starts with sos, and each token up to its end is the best one, except near ties."""
+        """Fail unless each row starts with sos, and each token up to its end is the best one, except at near ties."""
         sos, tokens = found.config["sos_idx"], found.tokens
         behind = found.scores.max(axis=-1) - np.take_along_axis(found.scores, tokens[:, 1:, None], axis=-1)[..., 0]
         for number, (row, end) in enumerate(zip(tokens, found.ends(), strict=True)):
@@ -135,7 +135,7 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
                 )
 
     def only_padding(self, found: Translated) -> None:
-        """Fail unless each row is padded after its end, and the last column is needed."""
+        """Fail unless each row is padded after its end and the last column is needed."""
         eos, pad = (found.config[f"{name}_idx"] for name in ("eos", "pad"))
         for number, (row, end) in enumerate(zip(found.tokens.tolist(), found.ends(), strict=True), start=1):
             self.checks += 1
@@ -147,7 +147,7 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
             self.wrong("all sentences have ended, but the result continues with padding", got, actual=found.tokens)
 
     def within_limit(self, found: Translated) -> None:
-        """Fail unless rows without an end have as many tokens as the limit allows, and none has more."""
+        """Fail unless rows without an end have as many tokens as the limit allows, and no row has more."""
         eos, columns = found.config["eos_idx"], found.tokens.shape[1]
         self.checks += 1
         if columns > found.limit + 1:
@@ -160,7 +160,7 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
                 self.wrong(f"sentence {number} {short}", f"got       {row}", actual=found.tokens)
 
     def test_sentence_bleu_extra_credit(self):
-        """Short, long, empty, right and wrong candidates, words and numbers, and k from 1 to 5."""
+        """Short, long, empty, correct and wrong candidates, words and numbers, and k from 1 to 5."""
         with self.part("precisions"):
             for _ in range(12):
                 reference = self.words(self.pick(3, 5, 8))
@@ -178,16 +178,16 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
             self.measure([], self.words(3), 2)
 
     def words(self, number: int) -> list[Any]:
-        """Random words of a small vocabulary."""
+        """Random words from a small vocabulary."""
         return [f"w{token}" for token in self.rng.integers(self.pick(2, 4), size=number)]
 
     def measure(self, candidate: list[Any], reference: list[Any], k: int) -> None:
-        """Fail unless a translation has the right BLEU, as words and as numbers."""
+        """Fail unless the BLEU of a translation is correct, as words and as numbers."""
         self.measure_once(candidate, reference, k)
         self.measure_once([int(word[1:]) for word in candidate], [int(word[1:]) for word in reference], k)
 
     def measure_once(self, candidate: list[Any], reference: list[Any], k: int) -> None:
-        """Fail unless a translation has the right BLEU."""
+        """Fail unless the BLEU of a translation is correct."""
         measured = self.function("seq2seq", "sentence_bleu")
         right = self.right(lambda function: function(candidate, reference, k), measured.reference)
         actual = as_number(measured.student(candidate, reference, k))

@@ -80,7 +80,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=STACKED,
         new=STACKED.replace("dim=1", "dim=0"),
-        looks_like="In your logits, the axis of the steps comes before the batch.",
+        looks_like="In your logits, the step axis comes before the batch axis.",
         read_again=AXES,
     ),
     Mistake(
@@ -179,7 +179,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=MASKED,
         new=MASKED.replace("logits.", "logits.softmax(dim=-1)."),
         looks_like="Your model returns probabilities instead of scores.",
-        read_again="The loss applies the softmax itself. See under Returns in the docstring.",
+        read_again="The loss applies the softmax itself. See the Returns section of the docstring.",
     ),
     Mistake(
         id="bahdanau.weights-returned-too",
@@ -187,9 +187,9 @@ MISTAKES: tuple[Mistake, ...] = (
         old=MASKED,
         new=MASKED.replace(", 0.0)", ", 0.0), _"),
         looks_like="Your model returns more than the scores, for example the attention weights too.",
-        read_again="The whole model returns only the scores, as the Transformer does. See under Returns.",
+        read_again="The whole model returns only the scores, as the Transformer does. See the Returns section.",
     ),
-    # The visible tests only warn of it.
+    # The visible tests only warn of this.
     Mistake(
         id="bahdanau.encoder-detached",
         module="seq2seq",

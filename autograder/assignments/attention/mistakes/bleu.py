@@ -9,7 +9,7 @@ LENGTHS = "for n in range(1, min(k, len(candidate)) + 1):"
 SHARED = "shared = ngrams(candidate, n) & ngrams(reference, n)  # the smaller of both counts"
 PRECISION = "bleu *= (shared.total() / (len(candidate) - n + 1)) ** 0.5**n"
 
-FORMULA = "Evaluate the formula of the docstring by hand for two sentences of three words."
+FORMULA = "Evaluate the formula in the docstring by hand for two sentences of three words."
 SHORT = "The docstring has a paragraph on candidates that are short or empty."
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -19,7 +19,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=PENALTY,
         new="bleu = 1.0",
         looks_like="Your BLEU has no penalty for translations that are too short.",
-        read_again="Without it, a single right word would be a perfect translation. " + FORMULA,
+        read_again="Without it, a single correct word would count as a perfect translation. " + FORMULA,
     ),
     Mistake(
         id="translate.tokens-joined",
@@ -27,7 +27,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old="Counter(tuple(tokens[start : start + n])",
         new='Counter(" ".join(tokens[start : start + n])',
         looks_like="Your n-grams are strings, but tokens may be numbers.",
-        read_again="The annotation says what tokens are: anything that can be a key of a dictionary.",
+        read_again="The annotation says what tokens are: anything that can be a dictionary key.",
         seen_by="hidden",
     ),
     Mistake(
@@ -35,7 +35,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=PENALTY,
         new="bleu = math.exp(min(0.0, 1 - len(candidate) / len(reference)))",
-        looks_like="Your BLEU punishes translations that are too long, as if the two lengths were swapped.",
+        looks_like="Your BLEU penalises translations that are too long, as if the two lengths were swapped.",
         read_again="Extra words already lower the precisions. " + FORMULA,
     ),
     Mistake(
@@ -76,7 +76,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=PRECISION,
         new="bleu += (shared.total() / (len(candidate) - n + 1)) * 0.5**n - (n == 1) * bleu",
         looks_like="You add the precisions instead of multiplying them.",
-        read_again="A translation without a single right pair of words must score 0 for k = 2. " + FORMULA,
+        read_again="A translation without a single correct word pair must score 0 for k = 2. " + FORMULA,
     ),
     Mistake(
         id="translate.counted-as-in-the-reference",
@@ -94,7 +94,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=PRECISION,
         new=f"{PRECISION} if shared else 1.0",
         looks_like="Your BLEU skips every n for which no n-gram is shared, as if its precision were 1.",
-        read_again="A translation without a single right pair of words must score 0 for k = 2. " + FORMULA,
+        read_again="A translation without a single correct word pair must score 0 for k = 2. " + FORMULA,
     ),
     Mistake(
         id="translate.not-clipped",
@@ -103,14 +103,14 @@ MISTAKES: tuple[Mistake, ...] = (
         new="shared = Counter({gram: count for gram, count in ngrams(candidate, n).items() "
         "if gram in ngrams(reference, n)})",
         looks_like="You count each n-gram as often as the candidate repeats it.",
-        read_again="Repeating one right word must not help: read in the docstring how often an n-gram counts.",
+        read_again="Repeating a correct word must not help: the docstring says how often an n-gram counts.",
     ),
     Mistake(
         id="translate.counted-once",
         module="seq2seq",
         old=SHARED,
         new="shared = Counter(set(ngrams(candidate, n)) & set(ngrams(reference, n)))",
-        looks_like="You count each n-gram once, even if both sentences have it several times.",
+        looks_like="You count each n-gram once, even if both sentences contain it several times.",
         read_again="The docstring says how often an n-gram counts; a set forgets the counts.",
     ),
     Mistake(
@@ -120,7 +120,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new=PRECISION.replace("(len(candidate) - n + 1)", "max(1, len(reference) - n + 1)"),
         looks_like="Extra words in a translation cost nothing, as if you divided by the number of n-grams in the "
         "reference.",
-        read_again="Dividing by the reference gives recall. Precision asks how much of the candidate is right. "
+        read_again="Dividing by the reference gives recall. Precision measures how much of the candidate is correct. "
         + FORMULA,
     ),
     Mistake(

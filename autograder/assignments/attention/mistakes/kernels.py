@@ -24,7 +24,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=BOXCAR,
         new="return u <= 1",
         looks_like="Your boxcar kernel returns booleans or integers instead of floating-point numbers.",
-        read_again="Kernel values are added and divided, in the dtype of the distances. See under Returns in the "
+        read_again="Kernel values are added and divided, in the dtype of the distances. See the Returns section of the "
         "docstring.",
     ),
     Mistake(
@@ -49,8 +49,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=TRIANGULAR,
         new="return 1 - u",
         looks_like="Your triangular kernel becomes negative beyond 1.",
-        read_again="A negative weight would push the estimate away from a value. Read in the docstring what the "
-        "kernel is beyond 1.",
+        read_again="A negative weight would push the estimate away from a value. The docstring says what the kernel is "
+        "beyond 1.",
     ),
     Mistake(
         id="pooling.triangular-rises-again",
@@ -107,6 +107,6 @@ MISTAKES: tuple[Mistake, ...] = (
         old=EPANECHNIKOV,
         new="return 0.75 * torch.clamp(1 - u, min=0) ** 2",
         looks_like="Your Epanechnikov kernel squares the difference instead of the distance.",
-        read_again="Look at what is squared in the docstring. " + SEE,
+        read_again="Check what is squared in the docstring's formula. " + SEE,
     ),
 )

@@ -8,7 +8,7 @@ ONE = "valid_lens = valid_lens[:, None]  # (B,) -> (B, 1): the same length for a
 FORBIDDEN = "forbidden = positions >= valid_lens[:, :, None]"
 SOFTMAX = "return torch.softmax(scores.masked_fill(forbidden, torch.finfo(scores.dtype).min), dim=-1)"
 
-LENGTHS = "The docstring says which keys a length of n allows. Which keys are they for n = 1?"
+LENGTHS = "The docstring says which keys a length of n allows. Which keys does n = 1 allow?"
 SHAPES = "The docstring gives the two shapes that the lengths may have. Write them below the shape of the scores."
 LOWEST = (
     "Scores may be much lower than you expect, but a masked key must never get any weight. What is the lowest number "
@@ -96,7 +96,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=SOFTMAX,
         new=SOFTMAX.replace("dim=-1", "dim=1"),
         looks_like="Your softmax runs over the queries instead of the keys.",
-        read_again="Every query shares a weight of 1 among the keys. Which axis of the scores is the key axis?",
+        read_again="Every query distributes a total weight of 1 over the keys. Which axis of the scores is the key "
+        "axis?",
     ),
     Mistake(
         id="scoring.softmax-over-sequences",
@@ -112,7 +113,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=NONE,
         new=NONE.replace("dim=-1", "dim=1"),
         looks_like="Without lengths, your softmax runs over the queries instead of the keys.",
-        read_again="Every query shares a weight of 1 among the keys, with lengths and without.",
+        read_again="Every query distributes a total weight of 1 over the keys, with lengths and without.",
     ),
     Mistake(
         id="scoring.none-not-handled",
@@ -182,7 +183,7 @@ MISTAKES: tuple[Mistake, ...] = (
         read_again="If all scores are minus infinity, the softmax divides 0 by 0, and the NaN spreads through the "
         "whole model. There are very low numbers that are finite.",
     ),
-    # The visible tests warn of it.
+    # The visible tests warn of this.
     Mistake(
         id="scoring.softmax-detached",
         module="scoring",
@@ -193,7 +194,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "or Python numbers.",
         seen_by="hidden",
     ),
-    # The visible tests warn of it.
+    # The visible tests warn of this.
     Mistake(
         id="scoring.zeros-forbidden",
         module="scoring",

@@ -26,7 +26,7 @@ LEFT_OUT = f"""{OTHERS}
 WEIGHT = "The docstring defines the weight of a key."
 FORMULA = "The docstring defines the weight of a key and the unit of the distance."
 UNREACHED = "The docstring says what a query attends to if the kernel reaches none of its keys."
-ROWS = "Each query shares a weight of 1 among all keys. Which axis is the key axis?"
+ROWS = "Each query distributes a total weight of 1 over all keys. Which axis is the key axis?"
 WIDTH = "The parameter is the logarithm of the width: see the docstring of the class."
 KERNEL = "The constructor receives a kernel, which may be any kernel function."
 ALONE = "The docstring says which pairs a prediction uses, and what the weights of a row add up to."
@@ -70,14 +70,14 @@ MISTAKES: tuple[Mistake, ...] = (
         REACHED,
         "reached = kernel(distances / width**2)",
         "You divide the distances by the square of the width.",
-        "The kernel itself takes the square in the formula of the Gaussian. " + FORMULA,
+        "The Gaussian kernel itself squares the distance. " + FORMULA,
     ),
     _pooling(
         "distance-squared",
         REACHED,
         "reached = kernel(distances**2 / width)",
         "You pass squared distances to the kernel.",
-        "The kernel itself takes the square in the formula of the Gaussian. " + FORMULA,
+        "The Gaussian kernel itself squares the distance. " + FORMULA,
     ),
     Mistake(
         id="pooling.distance-by-axes",
@@ -182,23 +182,23 @@ MISTAKES: tuple[Mistake, ...] = (
         RETURN,
         "return weights, weights",
         "Your estimates are the weights themselves: the values are missing.",
-        "Attention returns a weighted mean of the values. See under Returns for the shapes of the two results.",
+        "Attention returns a weighted mean of the values. See the Returns section for the shapes of the two results.",
     ),
     _pooling(
         "results-exchanged",
         RETURN,
         "return weights, weights @ values",
-        "Your second result holds the estimates, as if the two results were swapped.",
-        "See under Returns in the docstring for their order.",
+        "Your second result contains the estimates, as if the two results were swapped.",
+        "See the Returns section of the docstring for their order.",
     ),
     _pooling(
         "weights-not-returned",
         RETURN,
         "return weights @ values",
         "You return only the estimates.",
-        "See under Returns in the docstring: the heatmaps need the weights too.",
+        "See the Returns section of the docstring: the heatmaps need the weights too.",
     ),
-    # Its effect is as small as the number that is added, but for queries that are far from all keys.
+    # The effect is as small as the added number, except for queries that are far from all keys.
     _pooling(
         "small-number-added",
         f"{FALLBACK}\n    {WEIGHTS}",
@@ -206,7 +206,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "Where the kernel is tiny for all keys, your weights do not add up to 1, as if you added a number to the sum.",
         "You can divide by a tiny sum too; only a sum of 0 needs special treatment. " + WEIGHT,
     ),
-    # The visible tests only warn of it.
+    # The visible tests only warn of this.
     _pooling(
         "width-without-gradient",
         REACHED,
@@ -291,7 +291,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new="distances = distances.masked_fill(own, math.inf)\n"
         "        reached = self.kernel(distances / self.log_width.exp())",
         looks_like="With a kernel that never becomes 0, each pair gives weight to itself.",
-        read_again="An infinite distance removes the pair itself only for some kernels. " + ALONE,
+        read_again="With some kernels, even an infinite distance does not remove the pair itself. " + ALONE,
     ),
     Mistake(
         id="pooling.nearest-is-itself",

@@ -18,7 +18,7 @@ DROPPING = "The docstring says what dropout is applied to."
 def _dot(
     name: str, old: str, new: str, looks_like: str, read_again: str, hidden: bool = False, random: bool = False
 ) -> Mistake:
-    """A mistake in the dot product attention, in the lines that the three attentions share too."""
+    """A mistake in dot-product attention, including the lines that the three attention modules share."""
     text = DOT + REST
     assert old in text
     return Mistake(
@@ -40,14 +40,15 @@ MISTAKES: tuple[Mistake, ...] = (
         " / math.sqrt(queries.size(-1))",
         "",
         "Your result is that of dot-product attention without scaling.",
-        "Longer vectors have larger dot products, and the softmax then attends to one key only. " + SCALING,
+        "Longer vectors have larger dot products, and the softmax then puts almost all its weight on one "
+        "key. " + SCALING,
     ),
     _dot(
         "dot-scale-d",
         "math.sqrt(queries.size(-1))",
         "queries.size(-1)",
         "Your result is that of dot-product attention scaled by the size itself instead of its square root.",
-        "The spread of a sum of independent terms grows with the square root of their number. " + SCALING,
+        "The standard deviation of a sum of independent terms grows with the square root of their number. " + SCALING,
     ),
     _dot(
         "dot-scale-multiplied",
@@ -61,7 +62,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "queries.size(-1)",
         "keys.size(1)",
         "Your result is that of attention scaled by the square root of the number of keys.",
-        "The size of one vector counts; the number of keys does not matter. " + SCALING,
+        "The size of one vector matters; the number of keys does not. " + SCALING,
     ),
     _dot(
         "dot-scale-size-of-values",
@@ -81,7 +82,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "dot-keys-not-transposed",
         "keys.transpose(1, 2)",
         "keys",
-        "The shapes of queries and keys do not fit: the keys are not transposed.",
+        "The shapes of queries and keys are incompatible: the keys are not transposed.",
         "Each score is the dot product of one query and one key. Write down the shapes of both factors and of the "
         "scores, (B, T_q, T_k).",
     ),
@@ -127,7 +128,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "masked_softmax(scores, valid_lens)",
         "masked_softmax(torch.softmax(scores, dim=-1), valid_lens)",
         "Your result is that of attention with two softmaxes.",
-        "A softmax of weights makes them nearly equal. The masked softmax is enough.",
+        "Applying a softmax to weights makes them nearly equal. The masked softmax is enough.",
     ),
     _dot(
         "dot-dropout-missing",

@@ -36,7 +36,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=f"{STATE}\n        {LOGITS}",
         new=f"new_state = {STATE.partition(' = ')[2]}\n        {LOGITS.replace('state', 'new_state')}",
         looks_like="Your step returns the state that it received, so the next step would start from the same state.",
-        read_again="The second result is the state after the step. See under Returns in the docstring.",
+        read_again="The second result is the state after the step. See the Returns section of the docstring.",
     ),
     Mistake(
         id="bahdanau.cell-without-state",
@@ -132,7 +132,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=WEIGHTS,
         new="weights = self.attention.attention_weights",
         looks_like="Your weights still have the axis of the single query.",
-        read_again="See under Returns in the docstring for the shape of the weights of one step.",
+        read_again="See the Returns section of the docstring for the shape of the weights of one step.",
     ),
     Mistake(
         id="bahdanau.predict-arguments-exchanged",
@@ -148,17 +148,17 @@ MISTAKES: tuple[Mistake, ...] = (
         old=LOGITS,
         new=f"{LOGITS}.softmax(dim=-1)",
         looks_like="Your logits are probabilities.",
-        read_again="The loss applies the softmax itself. See under Returns in the docstring.",
+        read_again="The loss applies the softmax itself. See the Returns section of the docstring.",
     ),
     Mistake(
         id="bahdanau.results-exchanged",
         module="seq2seq",
         old=LOGITS,
         new=f"{LOGITS}\n        logits, state = state, logits",
-        looks_like="Your new state holds the logits, as if the two were swapped.",
-        read_again="See under Returns in the docstring for the order of the results.",
+        looks_like="You return the logits as the new state, as if the two were swapped.",
+        read_again="See the Returns section of the docstring for the order of the results.",
     ),
-    # The visible tests only warn of it.
+    # The visible tests only warn of this.
     Mistake(
         id="bahdanau.dropout-of-the-context",
         module="seq2seq",

@@ -12,7 +12,7 @@ BEST = "token = logits.argmax(dim=-1).masked_fill(finished, self.pad_idx)"
 FINISHED = "finished = finished | (token == self.eos_idx)"
 STACKED = "return torch.stack(tokens, dim=1)  # T times (B,) -> (B, T)"
 
-SEE_LOOP = "Follow the pseudocode in the docstring on paper, for two sentences of which one ends earlier."
+SEE_LOOP = "On paper, follow the pseudocode in the docstring for two sentences, one of which ends earlier."
 BEHIND = "The docstring says which tokens follow the end of a sentence."
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -154,7 +154,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=STACKED,
         new=STACKED.replace("tokens,", "tokens[1:],"),
         looks_like="Your rows lack the start token.",
-        read_again="See under Returns in the docstring for the first token of a row.",
+        read_again="See the Returns section of the docstring for the first token of a row.",
     ),
     Mistake(
         id="translate.state-not-carried-on",
@@ -194,7 +194,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=STACKED,
         new=STACKED.replace("dim=1", "dim=0"),
         looks_like="Your result has a column for each sentence instead of a row.",
-        read_again="See under Returns in the docstring for the two axes of the result.",
+        read_again="See the Returns section of the docstring for the two axes of the result.",
     ),
     Mistake(
         id="translate.sampled",

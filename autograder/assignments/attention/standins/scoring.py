@@ -1,4 +1,4 @@
-"""Stand-in for scoring.py: attention by torch's own function, which takes the scores as its additive mask."""
+"""Stand-in for scoring.py: attention with torch's own function, which takes the scores as an additive mask."""
 
 import torch
 from torch import nn
@@ -9,7 +9,7 @@ def _allowed(scores: torch.Tensor, valid_lens: torch.Tensor | None) -> torch.Ten
     """Where a query may look, (B, T_q, T_k).
 
     Raises:
-        ValueError: if the lengths do not have the shape that the interface asks for.
+        ValueError: if the lengths do not have the shape that the interface requires.
     """
     B, T_q, T_k = scores.shape
     if valid_lens is None:
@@ -31,7 +31,7 @@ def masked_softmax(scores: torch.Tensor, valid_lens: torch.Tensor | None = None)
 
 
 class _Attention(nn.Module):
-    """What the three attentions have in common."""
+    """Shared by the three attention modules."""
 
     def __init__(self, dropout: float) -> None:
         super().__init__()
@@ -89,6 +89,6 @@ class AdditiveAttention(_Attention):
     ) -> torch.Tensor:
         """queries (B, T_q, query_size), keys (B, T_k, key_size), values (B, T_k, d_v): (B, T_q, d_v)."""
         q, k = self.W_q(queries), self.W_k(keys)
-        # One query after the other, (B, T_k, h), which keeps the memory small.
+        # One query at a time, (B, T_k, h), to save memory.
         scores = [torch.tanh(k + q[:, t].unsqueeze(1)) @ self.w_v.weight[0] for t in range(q.size(1))]
         return self._average(torch.stack(scores, dim=1), values, valid_lens)

@@ -1,4 +1,4 @@
-"""Stand-in for seq2seq.py: the recurrent translator with another division of labour and the same results."""
+"""Stand-in for seq2seq.py: the recurrent translator, structured differently but with the same results."""
 
 import math
 from collections.abc import Hashable, Sequence
@@ -21,7 +21,7 @@ class Encoder(nn.Module):
         self.bridge = nn.Linear(2 * hidden_size, hidden_size)
 
     def forward(self, src: torch.Tensor, src_lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """src (B, T_e), src_lengths (B,): the outputs (B, T_e, 2h) and the first state of the decoder (B, h)."""
+        """src (B, T_e), src_lengths (B,): the outputs (B, T_e, 2h) and the initial state of the decoder (B, h)."""
         embedded = self.dropout(self.embedding(src))
         packed = pack_padded_sequence(embedded, src_lengths.cpu(), batch_first=True, enforce_sorted=False)
         outputs, last = self.rnn(packed)
@@ -30,7 +30,7 @@ class Encoder(nn.Module):
 
 
 class AttentionDecoder(nn.Module):
-    """A GRU that looks at the source before each of its steps, with additive attention."""
+    """A GRU with additive attention, which looks at the source before each step."""
 
     def __init__(
         self, vocab_size: int, embed_size: int, hidden_size: int, attention_size: int, dropout: float = 0.0
@@ -55,7 +55,7 @@ class AttentionDecoder(nn.Module):
         embedded = self.dropout(self.embedding(token))
         looked = self.attention(state[:, None], enc_outputs, enc_outputs, src_lengths)
         context, weights = looked[:, 0], self.attention.attention_weights[:, 0]
-        # The gates of the cell, without the cell: first what comes from the input, then what comes from the state.
+        # The gates of the cell, computed without the cell: first the input's part, then the state's part.
         cell = self.cell
         of_input = F.linear(torch.cat([embedded, context], dim=1), cell.weight_ih, cell.bias_ih).chunk(3, dim=1)
         of_state = F.linear(state, cell.weight_hh, cell.bias_hh).chunk(3, dim=1)
@@ -110,7 +110,7 @@ class Seq2Seq(nn.Module):
     def translate(self, src: torch.Tensor, src_lengths: torch.Tensor, max_output_length: int) -> torch.Tensor:
         """Greedy translations (B, T): sos, the predicted tokens with eos, padding."""
         sentences = []
-        for number in range(src.size(0)):  # one sentence after the other
+        for number in range(src.size(0)):  # one sentence at a time
             length = src_lengths[number : number + 1]
             enc_outputs, state = self.encoder(src[number : number + 1, : int(length)], length)
             tokens = [self.sos_idx]
@@ -122,7 +122,7 @@ class Seq2Seq(nn.Module):
 
 
 def sentence_bleu(candidate: Sequence[Hashable], reference: Sequence[Hashable], k: int) -> float:
-    """BLEU of one sentence with the weight 1/2^n for n-grams, n = 1 to min(k, length of the candidate)."""
+    """BLEU of one sentence with weight 1/2^n for n-grams, n = 1 to min(k, length of the candidate)."""
     if len(candidate) == 0:
         return 0.0
     result = min(1.0, math.exp(1 - len(reference) / len(candidate)))

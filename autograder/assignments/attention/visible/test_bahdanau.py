@@ -25,7 +25,7 @@ class TestBahdanau(TrainedTestCase):
         return {n.removeprefix(start): w for n, w in self.stored("weights").items() if n.startswith(start)}
 
     def small_decoder(self, dropout: float = 0.0) -> Any:
-        """A decoder with the weights of the small model's."""
+        """A decoder with the weights of the small model's decoder."""
         stored = self.stored("small")
         sizes = (int(stored[name]) for name in ("tgt_vocab_size", "embed_size", "hidden_size", "attention_size"))
         decoder = self.student.seq2seq.AttentionDecoder(*sizes, dropout)
@@ -33,7 +33,7 @@ class TestBahdanau(TrainedTestCase):
         return decoder
 
     def check_training(self, inputs: dict[str, np.ndarray]) -> None:
-        """Fail unless dropout multiplies the embedded token and what goes into the output layer, and nothing else."""
+        """Fail unless dropout is applied to the embedded token and the output layer's input, and to nothing else."""
         training, still = self.small_decoder(KEPT), self.small_decoder()
         weights, scaled = self.decoder_weights(), ("embedding.weight", "output.weight")
         still.load_state({name: value / (1 - KEPT) ** (name in scaled) for name, value in weights.items()})
@@ -97,7 +97,7 @@ class TestBahdanau(TrainedTestCase):
         self.warn_of_side_effects(model, inputs, weights=self.stored("weights"), where=real)
 
     def predict(self) -> None:
-        """Fail unless the trained model predicts the tokens that it should; a near tie may fall either way."""
+        """Fail unless the trained model predicts the correct tokens; a near tie may fall either way."""
         stored, rows = self.stored("trained"), slice(self.few)
         inputs = {name: stored[name][rows] for name in ("src", "tgt", "src_lengths", "tgt_lengths")}
         real = inside(inputs["tgt_lengths"])

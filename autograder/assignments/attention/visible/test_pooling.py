@@ -12,7 +12,7 @@ class TestPooling(StageTestCase):
     """Points in the plane, and grid points that no kernel reaches."""
 
     def kernel(self, name: str) -> Any:
-        """A kernel of the module. Where pooling is graded these are given ones: a slip in another costs nothing."""
+        """A kernel of the module. Pooling is graded only with given kernels: wrong kernels do not affect it."""
         return getattr(self.student.pooling, name)
 
     def test_kernels(self):
@@ -32,7 +32,7 @@ class TestPooling(StageTestCase):
         self.compare(result, stored, "attention_pooling")
 
     def compare(self, result: Any, stored: dict[str, Any], call: str) -> None:
-        """Fail unless estimates and weights are right."""
+        """Fail unless estimates and weights are correct."""
         estimates, weights = self.items(result, 2, call)
         self.assert_tensor(weights, stored["weights"], "weights", "n_q n_k")
         self.assert_tensor(estimates, stored["estimates"], "estimates", "n_q d_v")
@@ -81,7 +81,7 @@ class TestPooling(StageTestCase):
         self, model: Any, inputs: dict[str, Any], shapes: list[tuple[int, ...]], method: str | None = None
     ) -> None:
         """Fail unless a gradient reaches the width."""
-        # All ones would not do: the sum of the weights does not depend on the width.
+        # All ones would not work: the sum of the weights does not depend on the width.
         chance = np.random.Generator(np.random.PCG64(1))
         outputs = [chance.standard_normal(shape) for shape in shapes]
         gradient = model.gradients(outputs, method=method, **inputs).parameters.get("log_width")
@@ -89,13 +89,13 @@ class TestPooling(StageTestCase):
             self.wrong("no gradient reaches log_width: does the computation leave the graph (.item(), ...)?")
 
     def follow_width(self, stored: dict[str, Any], inputs: dict[str, Any]) -> None:
-        """Fail unless the width of a call is that of `log_width` at this time, as while it is learned."""
+        """Fail unless each call uses the current value of `log_width`, which changes while it is learned."""
         width = float(stored["width"])
         model = self.student.pooling.KernelRegression(self.kernel("gaussian"), 2 * width)
         shapes = model.shapes()
         if shapes.keys() != {"log_width"}:
             return
-        model(**inputs)  # with the first width, which must not be kept
+        model(**inputs)  # with the first width, which must not be stored
         model.load_state({"log_width": np.full(shapes["log_width"], np.log(width))})
         _, weights = self.items(model(**inputs), 2, "forward")
         if np.shape(weights) != stored["weights"].shape or not np.allclose(weights, stored["weights"], atol=1e-3):

@@ -1,4 +1,4 @@
-"""Stage 2: scoring functions and masks made of lengths."""
+"""Stage 2: scoring functions and masks computed from lengths."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ class TestScoring(AttendingTestCase):
     """Random queries, keys and values, with and without lengths."""
 
     def test_masked_softmax(self):
-        """Give weight to the first keys only: without lengths, with one per sequence, with one per query."""
+        """Give weight only to the first keys: without lengths, with one per sequence, with one per query."""
         scores, softmax = self.stored("softmax")["scores"], self.student.scoring.masked_softmax
         for case in ("no_lengths", "of_sequences", "of_queries"):
             with self.part(case):
@@ -28,7 +28,7 @@ class TestScoring(AttendingTestCase):
                 one, right = np.concatenate([[0], lengths[1:]]), self.stored("softmax_of_sequences")["weights"][1:]
                 self.assert_tensor(softmax(scores, one)[1:], right, "weights where another length is 0", WEIGHTS)
         allowed = np.arange(scores.shape[-1]) < lengths[:, None, None]
-        with self.only_warn():  # a score of 0 is one like any other
+        with self.only_warn():  # a score of 0 is a score like any other
             even = np.broadcast_to(allowed / lengths[:, None, None], scores.shape)
             self.assert_tensor(softmax(0 * scores, lengths), even, "weights when all scores are 0", WEIGHTS)
         softmax_of = {"scores": scores, "valid_lens": lengths}
@@ -47,17 +47,17 @@ class TestScoring(AttendingTestCase):
                 self.argument_changed("scores")
 
     def attend(self, case: str, build: Callable[[float], Any]) -> None:
-        """Fail unless an attention returns the stored tensors, without lengths and with them, and in training.
+        """Fail unless an attention module returns the stored tensors, with and without lengths, and in training.
 
         Args:
-            build: makes the attention with a probability of dropout.
+            build: creates the attention module with a given dropout probability.
         """
         stored, attention = self.stored(case), build(0.3)
         inputs: dict[str, np.ndarray] = {name: stored[name] for name in ("queries", "keys", "values")}
         weights = {} if case == "dot" else self.stored(f"{case}_weights")  # a dot product has no weights
         attention.load_state(weights)
         result = attention(**inputs)
-        with self.part("result"):  # before anything else is asked for: the failed call is followed
+        with self.part("result"):  # before any other call: a failed call is traced
             self.assert_tensor(result, stored["result"], "the result", X)
             trained = {"keeps": stored["result"] / (1 - KEPT), "drops": 0 * stored["result"]}
             self.assert_dropout(build, weights, lambda model: model(**inputs), trained, X)
@@ -80,7 +80,7 @@ class TestScoring(AttendingTestCase):
             training.load_state(weights)
             training.train()
             result = training.deterministic_dropout()(**inputs)
-            kept = training.attribute("attention_weights")  # behind dropout they would be larger
+            kept = training.attribute("attention_weights")  # after dropout they would be larger
             self.assert_kept(kept, stored["weights"], inputs["values"], result, 1 / (1 - KEPT))
         if self.warn_of_side_effects(attention, inputs, weights=weights):
             fresh = build(0.3)
@@ -89,7 +89,7 @@ class TestScoring(AttendingTestCase):
                 self.forgets(attention, fresh, {**inputs, "keys": -inputs["keys"]}, stored["result"].shape)
 
     def forgets(self, used: Any, fresh: Any, inputs: dict[str, np.ndarray], shape: tuple[int, ...]) -> None:
-        """Fail unless an attention that was called before gives and keeps what a new one does."""
+        """Fail unless a module that was called before returns and stores the same as a new one."""
         right = fresh(**inputs)
         self.assert_form(right, shape, "the result", X)
         self.assert_tensor(used(**inputs), right, "the result of a second call, with different keys,", X)

@@ -1,4 +1,4 @@
-"""Stage 4: translation and its measure (extra credit)."""
+"""Stage 4: translation and BLEU (extra credit)."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ class TestTranslate(TrainedTestCase):
             self.warn_of_changes(model, {**inputs, "max_output_length": 1}, "translate")
 
     def check_tiny(self, sentences: int | None = None) -> None:
-        """Fail unless a small model translates short sentences as it should: three of them, or the first ones."""
+        """Fail unless a small model translates short sentences correctly: all three, or only the first ones."""
         stored = self.stored("tiny")
         model = self.student.seq2seq.Seq2Seq(**TINY, eos_idx=int(stored["eos_idx"]))
         model.load_state({name: stored[f"weights.{name}"] for name in model.shapes()})
@@ -46,16 +46,16 @@ class TestTranslate(TrainedTestCase):
         self.assert_tensor(tokens, expected, f"the tokens{some}", "B T")
 
     def check_end(self) -> None:
-        """Fail unless a translation ends when each of two sentences has had its eos, one of them earlier.
+        """Fail unless a translation ends once both sentences have produced eos, one before the other.
 
-        Behind its eos the small model writes other tokens. The trained one writes eos again and again.
+        After eos the small model produces other tokens. The trained model produces eos again and again.
         """
         self.check_tiny(sentences=2)
 
     def check_start_again(self) -> None:
-        """Fail unless a small model may choose its start token again, and that of padding, and goes on behind them.
+        """Fail unless a small model may choose its start or padding token within a sentence and then continues.
 
-        Its end token is none that it can choose.
+        Its end token is one that it cannot choose.
         """
         stored = self.stored("tiny")
         special = {name: int(stored[f"again.{name}"]) for name in ("sos_idx", "pad_idx")}
@@ -77,12 +77,12 @@ class TestTranslate(TrainedTestCase):
             self.measure_numbers()
 
     def measure_numbers(self) -> None:
-        """Fail unless tokens may be numbers, as in the outputs of a model."""
+        """Fail unless tokens may be numbers, as in the output of a model."""
         score = self.student.seq2seq.sentence_bleu([5, 12, 7], [5, 12, 9], 2)
         self.assert_number(score, (2 / 3) ** 0.5 * (1 / 2) ** 0.25, "the BLEU of [5, 12, 7] for [5, 12, 9] with k = 2")
 
     def measure(self, cases: Cases) -> None:
-        """Fail unless all these translations have the right BLEU."""
+        """Fail unless the BLEU of all these translations is correct."""
         for candidate, reference, k, expected in cases:
             score = self.student.seq2seq.sentence_bleu(candidate.split(), reference.split(), k)
             self.assert_number(score, expected, f"the BLEU of {candidate!r} for {reference!r} with k = {k}")
@@ -99,7 +99,7 @@ class TestTranslate(TrainedTestCase):
 
 
 def _as_wide(tokens: Any, expected: np.ndarray) -> Any:
-    """Tokens with as many columns as expected, so that a column of padding too many or too few does not count."""
+    """Tokens cut or padded to the expected number of columns, so that extra or missing padding has no effect."""
     if not isinstance(tokens, np.ndarray) or tokens.ndim != 2 or len(tokens) != len(expected):
         return tokens
     missing = max(0, expected.shape[1] - tokens.shape[1])

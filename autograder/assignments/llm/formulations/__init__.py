@@ -1,4 +1,4 @@
-"""Other correct ways to write what students write."""
+"""Other correct ways to write the students' code."""
 
 from autograder.assignments.llm.formulations.bpe import BPE
 from autograder.assignments.llm.formulations.flash import FLASH

@@ -1,4 +1,4 @@
-"""What the hidden tests share: random text and random merges."""
+"""Shared by the hidden tests: random text and random merges."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,11 +11,11 @@ class LlmTestCase(HiddenTestCase, CheckingTestCase):
     """A hidden test of this assignment."""
 
     def choose(self, items: Any) -> Any:
-        """One of some items."""
+        """Return a random item."""
         return items[int(self.rng.integers(len(items)))]
 
     def same_ids(self, call: Callable[[Any], Any], name: str, axes: str, width: int | None = None) -> Any:
-        """Fail unless a call with the modules returns the same whole numbers as with the reference's."""
+        """Fail unless a call with the student's modules returns the same integers as with the reference's."""
         actual = call(self.student)
         self.assert_ids(actual, self.right(call, self.reference), name, axes, width)
         return actual
@@ -25,7 +25,7 @@ class LlmTestCase(HiddenTestCase, CheckingTestCase):
         return "".join(self.choose(alphabet) for _ in range(length))
 
     def merges(self, alphabet: str, number: int) -> list[list[int]]:
-        """A random table of merges, each of two known tokens; as no training would learn them."""
+        """A random table of merges of known tokens, which no training would learn."""
         merges: list[list[int]] = []
         while len(merges) < number:
             known = [*alphabet.encode(), *range(256, 256 + len(merges))]

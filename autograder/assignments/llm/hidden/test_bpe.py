@@ -10,7 +10,7 @@ EVERYWHERE = "aäß東京🐸é ab"
 
 class TestBytePairs(LlmTestCase):
     def test_merge(self):
-        """Rows of two and three different tokens."""
+        """Sequences of two and three different tokens."""
         for part, kinds in (("pairs", 3), ("overlaps", 2)):
             with self.part(part):
                 for length in (2, 9, 30):
@@ -47,7 +47,7 @@ class TestBytePairs(LlmTestCase):
         return modules.drivers.encode_of(merges, special, text)
 
     def test_train(self):
-        """Random texts of three letters and of all kinds of letters, an empty text, and more merges than there are."""
+        """Random texts of three letters and of all kinds of letters, an empty text, and too many merges."""
         text = " ".join(self.letters(EVERYWHERE[:-3], 5) for _ in range(30))
         longer = self.letters("abc ", 300) + " " + text
         ties = self.letters("abcd ", 60)
@@ -83,7 +83,7 @@ class TestBytePairs(LlmTestCase):
                 self.same_ids(partial(self.encoded, merges=merges, special=special, text=text), "the row of ids", "T")
 
     def test_decode(self):
-        """Random ids: of texts with letters of up to four bytes, and of no text at all."""
+        """Random ids: from texts with letters of up to four bytes, and from no valid text at all."""
         merges = self.merges(EVERYWHERE, 30)
         with self.part("letters"):
             text = self.letters(EVERYWHERE, 30)

@@ -1,4 +1,4 @@
-"""Stage 2, hidden: more keys than queries and fewer, tiles of one and of everything, scores of a thousand."""
+"""Stage 2, hidden: more and fewer keys than queries, tiles of size one and of full size, scores of 1,000."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ class TestTiles(LlmTestCase):
             self.step(tuple(unseen), self.random(2, Q, K), self.random(2, K, D), "the first keys that a query sees")
 
     def step(self, state: Arrays, scores: np.ndarray, v: np.ndarray, name: str) -> None:
-        """Fail unless a step is right."""
+        """Fail unless a step is correct."""
 
         def call(modules: Any) -> Any:
             return modules.flash.online_softmax_step(*state, scores, v)
@@ -48,7 +48,7 @@ class TestTiles(LlmTestCase):
         self.assert_state(actual, self.right(call, self.reference), name)
 
     def test_tiles(self):
-        """Other lengths, axes and tiles; scores of a thousand; queries that see no key; no large tensor."""
+        """Other lengths, axes and tiles; scores of 1,000; queries that see no key; no large tensor."""
         with self.part("whole"):
             for axes, blocks in (((), (1, 1)), ((2,), (3, 4)), ((2, 3), (50, 2)), ((1,), (2, 50))):
                 q, k, v = self.tensors(axes, *self.sizes(4, 3, 9))
@@ -79,7 +79,7 @@ class TestTiles(LlmTestCase):
         return self.random(*axes, T_q, D), self.random(*axes, T_k, D), self.random(*axes, T_k, D_v)
 
     def tiled(self, q: np.ndarray, k: np.ndarray, v: np.ndarray, **options: Any) -> None:
-        """Fail unless attention in tiles is right."""
+        """Fail unless attention in tiles is correct."""
 
         def call(modules: Any) -> Any:
             return modules.flash.tiled_attention(q, k, v, **options)
@@ -91,7 +91,7 @@ class TestTiles(LlmTestCase):
         self.assert_tensor(lse, right_lse, "lse", axes, where=self.seen(right_lse))
 
     def test_combine(self):
-        """Random results for two sets; queries that see no key of one set or of both."""
+        """Random results for two sets of keys; queries that see no key in one set or in both."""
         for part in ("both", "one_empty"):
             with self.part(part):
                 T, D = self.sizes(2, 4, 8)

@@ -1,4 +1,4 @@
-"""Stage 3, hidden: other sizes, groups and windows, caches that no tokens could have made, chunks against one call."""
+"""Stage 3, hidden: other sizes, groups and windows, random caches, and chunks against one call."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class TestModernModel(LlmTestCase):
         return 1 + 0.3 * self.random(*shape) if "norm" in name else super().weight(name, shape)
 
     def test_hidden_keys(self):
-        """Other numbers of positions and of cached keys, windows of one and of more than everything."""
+        """Other numbers of positions and cached keys, a window of one key, and windows longer than the text."""
         for part, windows in (("no_window", (None,)), ("window", (1, 2, self.pick(3, 4), 50))):
             with self.part(part):
                 for window in windows:
@@ -49,14 +49,14 @@ class TestModernModel(LlmTestCase):
             self.keeps_arguments(attention.student, {"x": self.random(2, 3, sizes["d_model"]), "past": 2}, "project")
 
     def project(self, attention: Twins, x: np.ndarray, past: int) -> None:
-        """Fail unless queries, keys and values are right."""
+        """Fail unless queries, keys and values are correct."""
         call = lambda model: model.project(x, past)  # noqa: E731
         projected = self.items(call(attention.student), 3, "project")
         for kind, tensor, right in zip("qkv", projected, self.right(call, attention.reference), strict=True):
             self.assert_tensor(tensor, right, kind, f"B {'H' if kind == 'q' else 'G'} T_new d_head")
 
     def read(self, attention: Twins, x: np.ndarray, past: int = 0, cache: Any = None) -> Any:
-        """Fail unless output and cache are right; the cache is returned."""
+        """Fail unless output and cache are correct; return the cache."""
         call = lambda model: model(x, past, cache)  # noqa: E731
         y, after = self.items(call(attention.student), 2, "forward")
         right, right_after = self.right(call, attention.reference)
@@ -116,7 +116,7 @@ class TestModernModel(LlmTestCase):
                 past += new
 
     def tokens(self, model: Twins, tokens: np.ndarray, past: int, caches: Any) -> Any:
-        """Fail unless the logits are right; the caches are returned."""
+        """Fail unless the logits are correct; return the caches."""
         call = lambda m: m(tokens, past, caches)  # noqa: E731
         logits, after = self.items(call(model.student), 2, "forward")
         right, right_after = self.right(call, model.reference)

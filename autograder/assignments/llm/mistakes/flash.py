@@ -26,7 +26,7 @@ SUM = "return share1 * out1 + share2 * out2, lse"
 
 STATE = "The docstring defines all three numbers of the state relative to the same maximum."
 POSITION = "The docstring says at which position query i is."
-MEANING = "What is the weight of a set of keys as a whole? Its lse is the logarithm of it."
+MEANING = "What is the total weight of a set of keys? Its lse is the logarithm of this weight."
 
 
 def _flash(name: str, old: str, new: str, looks_like: str, read_again: str, **options: Any) -> Mistake:
@@ -59,7 +59,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "step-scale-upside-down",
         SCALE,
         "scale = torch.exp(torch.where(m == -math.inf, 0.0, base - m))",
-        "You rescale the old sums by the inverse of the right factor.",
+        "You rescale the old sums by the inverse of the correct factor.",
         "The old exponentials were taken relative to the old maximum. With a larger maximum, they get smaller.",
     ),
     _flash(
@@ -81,7 +81,7 @@ MISTAKES: tuple[Mistake, ...] = (
         WEIGHTS,
         "weights = torch.nan_to_num(torch.softmax(scores, dim=-1))",
         "You normalise the weights in each tile.",
-        "The sums are divided once, after the last tile. Until then, total collects the divisor.",
+        "The sums are divided once, after the last tile. Until then, total accumulates the divisor.",
     ),
     _flash(
         "step-weights-not-shifted",
@@ -109,29 +109,29 @@ MISTAKES: tuple[Mistake, ...] = (
         "step-maximum-at-least-zero",
         NEW_M,
         "new_m = torch.maximum(m, scores.amax(dim=-1)).clamp(min=0.0)",
-        "Your maximum begins at 0. If all scores are far below 0, the sums vanish.",
-        "A query that has read nothing has the maximum minus infinity.",
+        "Your maximum starts at 0. If all scores are far below 0, the sums vanish.",
+        "The maximum of a query that has seen no key is minus infinity.",
         seen_by="hidden",
     ),
     _flash(
         "tiles-scale-missing",
         ROWS,
         "rows = q[..., i : i + block_q, :]",
-        "You do not divide the scores by the root of D.",
+        "You do not divide the scores by the square root of D.",
         "See the formula in the first line of the docstring.",
     ),
     _flash(
         "tiles-scale-of-values",
         ROWS,
         ROWS.replace("q.size(-1)", "v.size(-1)"),
-        "You divide the scores by the root of the size of the values.",
-        "Scores are products of queries and keys. Their size counts.",
+        "You divide the scores by the square root of the size of the values.",
+        "Scores are products of queries and keys, so it is their size that matters.",
     ),
     _flash(
         "tiles-scale-not-root",
         ROWS,
         ROWS.replace("math.sqrt(q.size(-1))", "q.size(-1)"),
-        "You divide the scores by D instead of its root.",
+        "You divide the scores by D instead of its square root.",
         "See the formula in the first line of the docstring.",
     ),
     _flash(
@@ -174,21 +174,21 @@ MISTAKES: tuple[Mistake, ...] = (
         SKIP,
         SKIP.replace("<= first - window", "<= last - window"),
         "You skip a tile that the first queries of the block still see.",
-        "The first query of a block sees keys that the last one does not see any more.",
+        "The first query of a block sees keys that the last query no longer sees.",
     ),
     _flash(
         "tiles-window-ignored",
         WINDOW,
         "pass",
         "Your window hides nothing inside a tile.",
-        "The border of the window goes through tiles.",
+        "The edge of the window may lie inside a tile.",
     ),
     _flash(
         "tiles-not-divided",
         OUT,
         "outs.append(acc)",
         "You do not divide by the sum of the exponentials.",
-        "A softmax divides by a sum. The state has it.",
+        "A softmax divides by a sum. The state contains this sum.",
     ),
     _flash(
         "tiles-no-key-nan",
@@ -204,7 +204,7 @@ MISTAKES: tuple[Mistake, ...] = (
         LSE,
         "lses.append(total.log())",
         "Your lse leaves out the maximum.",
-        "The exponentials were taken relative to the maximum. The logarithm of the true sum has it back.",
+        "The exponentials were taken relative to the maximum, so it must be added back to their logarithm.",
     ),
     _flash(
         "tiles-everything-at-once",
@@ -217,8 +217,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "tiles-all-queries-at-once",
         SIZES,
         SIZES + "\n    block_q = T_q",
-        "The result is right, but you take all queries at once.",
-        "A tile has a number of queries and a number of keys.",
+        "The result is right, but you process all queries at once.",
+        "A tile has a limited number of queries and of keys.",
     ),
     _flash(
         "combine-mean",
@@ -245,8 +245,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "combine-shares-exchanged",
         SUM,
         "return share2 * out1 + share1 * out2, lse",
-        "Each result gets the share of the other one.",
-        "A set with a larger lse counts more.",
+        "Each result gets the share of the other result.",
+        "A set with a larger lse has more weight.",
     ),
     _flash(
         "combine-lse-added",

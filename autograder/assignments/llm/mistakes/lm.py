@@ -30,7 +30,7 @@ READ = "logits, _ = self(tokens[:, :-1])"
 LOSS = "return F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())"
 
 WHERE = "Write down the positions of the queries and of the keys for past = 7, kept = 2 and three new tokens."
-COUNT = "With a window of 1, a query sees its own position only."
+COUNT = "With a window of 1, a query sees only its own position."
 ORDER = "The docstring has the order: split into heads, normalise, rotate."
 ONLY = "The docstring says what happens to values."
 KEPT = "How many earlier keys can the next query still see, if its own key counts too?"
@@ -77,7 +77,7 @@ MISTAKES: tuple[Mistake, ...] = (
         WINDOW,
         "hidden = keys <= queries - window",
         "With a window, your queries see later keys.",
-        "A window hides keys in addition to the later ones.",
+        "A window hides keys in addition to the later keys.",
     ),
     _lm(
         "project-norm-after-rotation",
@@ -92,21 +92,21 @@ MISTAKES: tuple[Mistake, ...] = (
         NORMS,
         "positions = torch.arange(past, past + x.size(1))\n"
         "            return self.q_norm(rotate(q, positions)), self.k_norm(rotate(k, positions)), v",
-        "You rotate first and normalise then.",
+        "You rotate first and then normalise.",
         ORDER + " The weights of the norm differ from feature to feature, so the order matters.",
     ),
     _lm(
         "project-keys-not-normalised",
         NORMS,
         "q = self.q_norm(q)",
-        "You normalise queries only.",
-        "Both queries and keys have a norm of their own.",
+        "You normalise only the queries.",
+        "Queries and keys each have their own norm.",
     ),
     _lm(
         "project-norms-exchanged",
         NORMS,
         "q, k = self.k_norm(q), self.q_norm(k)",
-        "Queries get the norm of keys, and keys that of queries.",
+        "The queries get the norm for the keys, and the keys get the norm for the queries.",
         "Which norm belongs to which?",
     ),
     _lm(
@@ -114,7 +114,7 @@ MISTAKES: tuple[Mistake, ...] = (
         NORMS,
         "q, k = self.q_norm(q), self.q_norm(k)",
         "You use one norm for both queries and keys.",
-        "Both queries and keys have a norm of their own.",
+        "Queries and keys each have their own norm.",
     ),
     _lm(
         "project-always-normalised",
@@ -123,19 +123,25 @@ MISTAKES: tuple[Mistake, ...] = (
         "You normalise although the switch is off.",
         "The docstring says when queries and keys are normalised.",
     ),
-    _lm("project-values-normalised", NORMS, NORMS + "\n            v = self.k_norm(v)", "You normalise values.", ONLY),
+    _lm(
+        "project-values-normalised",
+        NORMS,
+        NORMS + "\n            v = self.k_norm(v)",
+        "You normalise the values.",
+        ONLY,
+    ),
     _lm(
         "project-values-rotated",
         ROTATED,
         "return rotate(q, positions), rotate(k, positions), rotate(v, positions)",
-        "You rotate values.",
+        "You rotate the values.",
         ONLY,
     ),
     _lm(
         "project-keys-not-rotated",
         ROTATED,
         "return rotate(q, positions), k, v",
-        "You do not rotate keys.",
+        "You do not rotate the keys.",
         "Only if both are rotated does a score depend on the distance.",
     ),
     _lm(
@@ -143,7 +149,7 @@ MISTAKES: tuple[Mistake, ...] = (
         POSITIONS,
         "positions = torch.arange(x.size(1))",
         "You count positions from 0 in every call.",
-        "The argument says how many positions come before.",
+        "The argument past says how many positions come before.",
     ),
     _lm(
         "project-heads-interleaved",
@@ -151,7 +157,7 @@ MISTAKES: tuple[Mistake, ...] = (
         Q_HEADS.replace(
             "unflatten(-1, (-1, self.d_head)).transpose(1, 2)", "unflatten(-1, (self.d_head, -1)).movedim(-1, 1)"
         ),
-        "Your query heads take every H-th feature.",
+        "Each of your query heads takes every H-th feature.",
         "The docstring says which features belong to head h.",
     ),
     _lm(
@@ -159,20 +165,20 @@ MISTAKES: tuple[Mistake, ...] = (
         Q_HEADS,
         "q = self.W_q(x).reshape(x.size(0), self.num_heads, x.size(1), self.d_head)",
         "You bring the query heads to the front by reshaping, which mixes positions.",
-        "Split the last axis first, then exchange two axes.",
+        "Split the last axis first, then swap two axes.",
     ),
     _lm(
         "attention-scale-missing",
         SCORES,
         SCORES.replace(" / math.sqrt(self.d_head)", ""),
-        "You do not divide the scores.",
+        "You do not scale the scores.",
         "The docstring says what scores are divided by.",
     ),
     _lm(
         "attention-scale-d-model",
         SCORES,
         SCORES.replace("self.d_head", "x.size(-1)"),
-        "You divide the scores by the root of d_model.",
+        "You divide the scores by the square root of d_model.",
         "The docstring says what scores are divided by.",
     ),
     _lm(
@@ -206,14 +212,14 @@ MISTAKES: tuple[Mistake, ...] = (
         JOINED,
         JOINED.replace("[cache[0], k]", "[k, cache[0]]").replace("[cache[1], v]", "[v, cache[1]]"),
         "You put the new keys before the cached ones.",
-        "The cache is oldest first.",
+        "The oldest keys come first in the cache.",
     ),
     _lm(
         "attention-past-from-cache",
         PROJECT,
         "q, k, v = self.project(x, 0 if cache is None else cache[0].size(2))",
         "You take the position of the first new token from the length of the cache.",
-        "With a window, the cache is shorter than the text. The argument past has the position.",
+        "With a window, the cache is shorter than the text. The argument past is the position.",
     ),
     _lm(
         "attention-cut-before",
@@ -239,42 +245,42 @@ MISTAKES: tuple[Mistake, ...] = (
         START,
         "start = -(self.window - 1)",
         "With a window of 1, your cache keeps everything.",
-        "A slice that begins at minus zero begins at zero. Nothing is also a number of keys.",
+        "A slice that starts at minus zero starts at zero. The number of keys to keep may also be zero.",
         seen_by="hidden",
     ),
     _lm(
         "attention-heads-not-side-by-side",
         MERGED,
         MERGED.replace("heads.transpose(1, 2).flatten(2)", "heads.reshape(x.shape[0], T_new, -1)"),
-        "You concatenate heads by reshaping, which mixes positions.",
-        "Bring the heads of a position side by side first.",
+        "You concatenate the heads by reshaping, which mixes positions.",
+        "Move the heads of a position next to each other first.",
     ),
     _lm(
         "model-norm-missing",
         LOGITS,
         "return F.linear(x, self.embedding.weight), new_caches",
-        "Your model leaves out the last norm.",
-        "Read the docstring from the embedding to the logits.",
+        "Your model leaves out the final norm.",
+        "The docstring lists the steps from the embedding to the logits.",
     ),
     _lm(
         "model-embedding-scaled",
         EMBEDDED,
         "x = self.dropout(self.embedding(tokens)) * math.sqrt(self.embedding.embedding_dim)",
-        "Your model multiplies the embedding by the root of d_model.",
-        "The Transformer of 2017 does this; this docstring does not.",
+        "Your model multiplies the embedding by the square root of d_model.",
+        "The 2017 Transformer does this, but this docstring does not call for it.",
     ),
     _lm(
         "model-past-forgotten",
         BLOCK,
         BLOCK.replace("past, ", "0, "),
-        "Your blocks do not learn how many tokens came before.",
+        "Your blocks are not told how many tokens came before.",
         "A block takes the number of earlier positions.",
     ),
     _lm(
         "model-one-cache-for-all",
         BLOCK,
         BLOCK.replace("caches[layer]", "caches[0]"),
-        "All your blocks use the cache of the first.",
+        "All your blocks use the cache of the first block.",
         "Each block has its own keys and values.",
     ),
     _lm(
@@ -282,21 +288,21 @@ MISTAKES: tuple[Mistake, ...] = (
         BLOCK,
         "x, cache = block(x, past, None)",
         "Your blocks do not get their caches.",
-        "Without a cache, a token sees only the new ones.",
+        "Without a cache, a token sees only the new tokens.",
     ),
     _lm(
         "loss-not-shifted",
         LOSS,
         LOSS.replace("tokens[:, 1:]", "tokens[:, :-1]"),
         "Your loss asks the model to repeat the token that it has just read.",
-        "The prediction at a position is about the next token.",
+        "The prediction at a position is for the next token.",
     ),
     _lm(
         "loss-sum",
         LOSS,
         LOSS.replace(".flatten())", '.flatten(), reduction="sum")'),
         "Your loss is a sum.",
-        "The docstring says over what the mean is taken.",
+        "The docstring says what the mean is taken over.",
     ),
     _lm(
         "loss-in-bits",

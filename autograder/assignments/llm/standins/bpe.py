@@ -1,4 +1,4 @@
-"""Stand-in for bpe.py: tokens as letters of a string, so that Python's own `str.replace` merges them."""
+"""Stand-in for bpe.py: tokens as letters of a string, so that Python's own `str.replace` can merge them."""
 
 import re
 from collections import Counter
@@ -8,12 +8,12 @@ PATTERN = re.compile(r"['\u2019](?:s|t|re|ve|m|ll|d)\b| ?[^\W\d_]+| ?\d+| ?(?:[^
 
 
 def split_words(text: str) -> list[bytes]:
-    """Cut a text into words, as UTF-8."""
+    """Split a text into words, as UTF-8."""
     return [found.group().encode() for found in PATTERN.finditer(text)]
 
 
 def merge(ids: list[int], pair: Pair, new: int) -> list[int]:
-    """Replace a pair of neighbouring tokens by a new token, everywhere."""
+    """Replace a pair of neighbouring tokens with a new token, everywhere."""
     left, right = pair
     letters = "".join(map(chr, ids)).replace(chr(left) + chr(right), chr(new))
     return [ord(letter) for letter in letters]
@@ -29,7 +29,7 @@ def count_pairs(words: dict[tuple[int, ...], int]) -> dict[Pair, int]:
 
 
 class Tokenizer:
-    """Turns text into ids and back, by learned merges."""
+    """Turns text into ids and back, with learned merges."""
 
     def __init__(self, merges: list[Pair], special: list[str] | None = None) -> None:
         self.rank = {pair: number for number, pair in enumerate(merges)}
@@ -40,8 +40,8 @@ class Tokenizer:
         self.pieces += [text.encode("utf-8") for text in self.special]
 
     def encode_word(self, word: bytes) -> list[int]:
-        """Apply the merges to one word, one after the other."""
-        known: dict[bytes, list[int]] = vars(self).setdefault("_known", {})  # most words of a text come again
+        """Apply the merges to one word, in order."""
+        known: dict[bytes, list[int]] = vars(self).setdefault("_known", {})  # most words of a text occur again
         if word not in known:
             letters = word.decode("latin-1")
             for (left, right), number in self.rank.items():
@@ -50,7 +50,7 @@ class Tokenizer:
         return list(known[word])
 
     def encode(self, text: str) -> list[int]:
-        """Encode a text; at each place the longest special token counts."""
+        """Encode a text; at each position, the longest special token wins."""
         read: list[int] = []
         while text:
             places = {special: text.find(special) for special in self.special}

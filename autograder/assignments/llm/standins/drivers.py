@@ -1,4 +1,4 @@
-"""What the tests run beside the student's code, where it runs: dicts, bytes and tokenizers cannot be sent."""
+"""Test code that runs in the student's process: dicts, bytes and tokenizers cannot be sent."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from torch.overrides import TorchFunctionMode
 
 
 def count_pairs_of(words: list[list[int]], times: list[int]) -> Any:
-    """`bpe.count_pairs` of words with their counts: rows of a pair and its count, sorted."""
+    """`bpe.count_pairs` for words with their counts: sorted rows of a pair and its count."""
     from bpe import count_pairs
 
     counts = count_pairs({tuple(word): often for word, often in zip(words, times, strict=True)})
@@ -21,22 +21,22 @@ def _tokenizer(merges: list[list[int]], special: list[str]) -> Any:
 
 
 def encode_word_of(merges: list[list[int]], word: list[int]) -> Any:
-    """`Tokenizer.encode_word` of a word, given as bytes."""
+    """`Tokenizer.encode_word` for a word, passed as bytes."""
     return _tokenizer(merges, []).encode_word(bytes(word))
 
 
 def encode_of(merges: list[list[int]], special: list[str], text: str) -> Any:
-    """`Tokenizer.encode` of a text."""
+    """`Tokenizer.encode` for a text."""
     return _tokenizer(merges, special).encode(text)
 
 
 def decode_of(merges: list[list[int]], special: list[str], ids: list[int]) -> Any:
-    """`Tokenizer.decode` of ids."""
+    """`Tokenizer.decode` for ids."""
     return _tokenizer(merges, special).decode(ids)
 
 
 class Largest(TorchFunctionMode):
-    """While active, `most` is the number of elements of the largest tensor that a function of torch returned.
+    """While active, `most` is the number of elements in the largest tensor that a torch function returned.
 
     A `TorchDispatchMode` would see the operations inside these functions too, but its first use takes two seconds.
     """

@@ -1,4 +1,4 @@
-"""Stand-in for lm.py: the same model from torch's own norm, network parts and attention."""
+"""Stand-in for lm.py: the same model, built from torch's own norm, network parts and attention."""
 
 import math
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class RMSNorm(nn.Module):
 
 
 def rotate(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-    """x (..., T, D): pairs of neighbouring features as points of the complex plane, turned about 0."""
+    """x (..., T, D): pairs of neighbouring features as points of the complex plane, rotated about 0."""
     size = x.size(-1)
     speeds = torch.logspace(0, -4 * (size - 2) / size, size // 2, dtype=x.dtype)
     turns = torch.outer(positions.to(x.dtype), speeds)  # (T, D / 2)
@@ -40,7 +40,7 @@ def hidden_keys(past: int, new: int, kept: int, window: int | None) -> torch.Ten
 
 
 class Attention(nn.Module):
-    """Causal self-attention with grouped queries, QK-norm, RoPE, and a window or none."""
+    """Causal self-attention with grouped queries, QK-norm, RoPE, and an optional window."""
 
     def __init__(
         self, d_model: int, num_heads: int, num_kv_heads: int, window: int | None = None, qk_norm: bool = True
@@ -69,7 +69,7 @@ class Attention(nn.Module):
     def forward(
         self, x: torch.Tensor, past: int = 0, cache: KeysValues | None = None
     ) -> tuple[torch.Tensor, KeysValues]:
-        """Attend by torch's own function; the cache keeps what a window may still show."""
+        """Attend with torch's own function; the cache keeps the keys and values that a window may still include."""
         B, T, _ = x.shape
         q, *both = self.project(x, past)
         if cache is not None:
@@ -107,7 +107,7 @@ class Block(nn.Module):
     def forward(
         self, x: torch.Tensor, past: int = 0, cache: KeysValues | None = None
     ) -> tuple[torch.Tensor, KeysValues]:
-        """Attention, then the network, each with a norm and a sum."""
+        """Attention, then the network, each with a norm and a residual connection."""
         before, after = (nn.Identity(), self.norm1) if self.post_norm else (self.norm1, nn.Identity())
         attended, cache = self.attention(before(x), past, cache)
         x = after(x + self.dropout(attended))

@@ -1,6 +1,6 @@
-"""The inputs of the visible tests that are no tensors."""
+"""The inputs of the visible tests that are not tensors."""
 
-# Our own text. Its words share beginnings and ends; "aaaa" overlaps itself; some letters have several bytes.
+# Our own text. Its words share beginnings and endings; "aaaa" overlaps itself; some letters have several bytes.
 TEXT = (
     "the bat sat on the mat, and the cat that sat at the bath was mad. aaaa haaaa! "
     "Die Bären hören schöne Töne, größere Mäuse hören mehr. The bat has had enough: the mat, the hat, 10 caps."
@@ -15,7 +15,7 @@ OVERLAPS: tuple[tuple[list[int], tuple[int, int], int], ...] = (
 )
 WORDS = ([[1, 2, 3, 2], [2, 1], [4, 1, 2], [5]], [3, 10, 2, 7])
 DOUBLED = ([[7, 7, 7, 7], [7, 7, 8, 8, 8]], [2, 5])
-# The last one, of cd and a space, is in no word.
+# The last merge, of "cd" and a space, occurs in no word.
 MERGES = [[97, 98], [99, 100], [98, 99], [256, 256], [258, 257], [256, 257], [32, 260], [260, 259], [257, 32]]
 # In the first word, the longest token, the latest merge and the leftmost merge all lead to different ids.
 WORD_MERGES = [[97, 98], [99, 100], [98, 99], [100, 98], [259, 100], [260, 256], [99, 259]]

@@ -1,4 +1,4 @@
-"""What the tests of several stages check: lists of whole numbers, and text."""
+"""Checks for the tests of several stages: lists of integers, and text."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from autograder.grading.graded_case import StageTestCase
 
 
 def as_ids(value: Any, width: int | None = None) -> np.ndarray | None:
-    """A list of whole numbers, or of rows of `width` whole numbers, as an array; None for anything else."""
+    """A list of integers, or of rows of `width` integers, as an array; None for anything else."""
     if isinstance(value, np.ndarray):
         return value if value.dtype.kind in "iu" else None
     if not isinstance(value, list):
@@ -27,7 +27,7 @@ class CheckingTestCase(StageTestCase):
     """A test with the checks of this assignment."""
 
     def assert_ids(self, actual: Any, expected: Any, name: str, axes: str, width: int | None = None) -> None:
-        """Fail unless these are the expected whole numbers.
+        """Fail unless these are the expected integers.
 
         Args:
             width: the length of a row, if these are rows of numbers.
@@ -53,14 +53,14 @@ class CheckingTestCase(StageTestCase):
 
     @staticmethod
     def seen(lse: np.ndarray) -> np.ndarray:
-        """True for queries that see a key: for the others the lse is -inf, which is not a number to compare."""
+        """True for queries that see a key; for the others the lse is -inf, which cannot be compared."""
         return np.isfinite(lse)
 
     def assert_state(self, state: Any, expected: Sequence[np.ndarray], name: str) -> None:
-        """Fail unless a state of the online softmax is right.
+        """Fail unless a state of the online softmax is correct.
 
-        What counts is the mean of the values, acc / total, and the logarithm of the sum, m + log(total). So any other
-        number would do instead of the largest score, if the sums are relative to it.
+        Only the mean of the values, acc / total, and the logarithm of the sum, m + log(total), are compared. So any
+        other number may replace the largest score, if the sums are relative to it.
         """
         m, total, acc = self.items(state, 3, "online_softmax_step")
         right_m, right_total, right_acc = expected
@@ -78,7 +78,7 @@ class CheckingTestCase(StageTestCase):
         self.assert_tensor(sums, right_sums, f"m + log(total) after {name}", axes, where=seen)
 
     def assert_small(self, T: int, D: int, block: int) -> None:
-        """Fail if a tensor is computed that is larger than a tile and than the result."""
+        """Fail if a tensor is computed that is larger than both a tile and the result."""
         rng = np.random.Generator(np.random.PCG64(T))
         q, k, v = (rng.standard_normal((T, D)) for _ in range(3))
         for causal in (False, True):

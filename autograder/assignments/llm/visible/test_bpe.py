@@ -6,7 +6,7 @@ from autograder.assignments.llm.visible.checks import CheckingTestCase
 
 class TestBytePairs(CheckingTestCase):
     def test_merge(self):
-        """Merge a pair in a row of tokens, also where places overlap."""
+        """Merge a pair in a sequence of tokens, also where occurrences overlap."""
         with self.part("pairs"):
             ids, pair, new = cases.MERGE
             self.assert_ids(
@@ -19,14 +19,14 @@ class TestBytePairs(CheckingTestCase):
         self.warn_of_changes(self.student.bpe.merge, {"ids": [1, 2, 1, 2], "pair": (1, 2), "new": 256}, batch=False)
 
     def test_count_pairs(self):
-        """Count the pairs of neighbours in words that occur several times."""
+        """Count the pairs of neighbouring tokens in words that occur several times."""
         for part, given in (("words", cases.WORDS), ("overlaps", cases.DOUBLED)):
             with self.part(part):
                 counts = self.student.drivers.count_pairs_of(*given)
                 self.assert_ids(counts, self.stored("counts")[part], "the table of pairs and counts", "pair column", 3)
 
     def test_train(self):
-        """Learn merges from a text of two lines, from pairs that are equally frequent, and until no pair is left."""
+        """Learn merges from a text of two lines, with equally frequent pairs, and until no pair is left."""
         for part, (text, number) in (
             ("merges", (cases.TEXT, 6)),
             ("ties", (cases.TIES, 6)),
@@ -65,7 +65,7 @@ class TestBytePairs(CheckingTestCase):
             self.assert_text(text, "a\ufffdab\ufffdb\ufffd", "the decoded text")
 
     def piece(self, token: int) -> str:
-        """The text of a token of the test's merges."""
+        """The text of one of the test's merged tokens."""
         if token < 256:
             return chr(token)
         left, right = cases.MERGES[token - 256]

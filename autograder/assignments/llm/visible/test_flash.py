@@ -9,12 +9,12 @@ TILES = {
     "causal": {"block_q": 3, "block_k": 4, "causal": True},
     "window": {"block_q": 3, "block_k": 2, "causal": True, "window": 4},
 }
-LENGTH, FEATURES, BLOCK = 96, 4, 16  # of the call whose largest tensor counts
+LENGTH, FEATURES, BLOCK = 96, 4, 16  # of the call whose largest tensor is measured
 
 
 class TestTiles(CheckingTestCase):
     def test_step(self):
-        """The first tile of keys, a second one with larger scores, and queries that have seen no key."""
+        """The first tile of keys, a second tile with larger scores, and queries that have seen no key."""
         first = self.stored("first")
         Q, D = first["scores"].shape[-2], first["v"].shape[-1]
         fresh = np.full((2, Q), -np.inf), np.zeros((2, Q)), np.zeros((2, Q, D))
@@ -33,7 +33,7 @@ class TestTiles(CheckingTestCase):
         self.warn_of_changes(self.student.flash.online_softmax_step, arguments)
 
     def check_step(self, state: tuple[np.ndarray, ...], stored: dict[str, np.ndarray], name: str) -> None:
-        """Fail unless the state says the same about the keys: their weighted mean and the logarithm of their sum."""
+        """Fail unless the state agrees with the stored one: the weighted mean and the logarithm of the sum."""
         self.assert_state(
             self.student.flash.online_softmax_step(*state, stored["scores"], stored["v"]),
             (stored["new_m"], stored["new_total"], stored["new_acc"]),
@@ -59,7 +59,7 @@ class TestTiles(CheckingTestCase):
         self.warn_of_changes(self.student.flash.tiled_attention, arguments)
 
     def test_combine(self):
-        """Put together the results for two sets of keys; one query sees keys of one set only."""
+        """Combine the results for two sets of keys; one query sees keys of only one set."""
         for part in ("both", "one_empty"):
             with self.part(part):
                 stored = self.stored(part)

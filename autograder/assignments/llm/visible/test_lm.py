@@ -16,7 +16,7 @@ PAST = 7
 
 class TestModernModel(CheckingTestCase):
     def test_hidden_keys(self):
-        """Which keys are hidden at the beginning, and with a cache, without and with a window of three."""
+        """Which keys are hidden at the beginning and with a cache, without a window and with a window of three."""
         for part, given in MASKS.items():
             with self.part(part):
                 for number, (past, new, kept, window) in enumerate(given):
@@ -25,7 +25,7 @@ class TestModernModel(CheckingTestCase):
                     self.assert_tensor(hidden, right, f"the mask for past = {past}, kept = {kept}", "query key")
 
     def test_project(self):
-        """Queries, keys and values of four heads and two, at the beginning and at position 7."""
+        """Four query heads, and two heads for keys and values, at the beginning and at position 7."""
         stored = self.stored("project")
         attention = self.attention(None)
         with self.part("norms"):
@@ -43,14 +43,14 @@ class TestModernModel(CheckingTestCase):
         return attention
 
     def check_project(self, result: Any, case: str) -> None:
-        """Fail unless queries, keys and values are right."""
+        """Fail unless queries, keys and values are correct."""
         stored = self.stored("project")
         for kind, tensor in zip("qkv", self.items(result, 3, "project"), strict=True):
             heads = "H" if kind == "q" else "G"
             self.assert_tensor(tensor, stored[f"{case}_{kind}"], kind, f"B {heads} T_new d_head")
 
     def test_attention(self):
-        """Six positions at once; then two more with a cache that a window has cut."""
+        """Six positions at once; then two more with a cache that was cut to a window."""
         stored = self.stored("attention")
         with self.part("first"):
             for window in (None, 3):
@@ -63,7 +63,7 @@ class TestModernModel(CheckingTestCase):
         self.warn_of_changes(self.attention(4), arguments)
 
     def check_attention(self, result: Any, case: str) -> None:
-        """Fail unless output and cache are right."""
+        """Fail unless output and cache are correct."""
         stored = self.stored(case)
         y, cache = self.items(result, 2, "forward")
         self.assert_tensor(y, stored["y"], "the output", "B T_new d_model")
@@ -71,7 +71,7 @@ class TestModernModel(CheckingTestCase):
             self.assert_tensor(tensor, stored[kind], f"the {kind} in the new cache", "B G kept d_head")
 
     def test_language_model(self):
-        """A model of three layers, of which the second has no window: five tokens, then three with their caches."""
+        """A model of three layers, the second without a window: five tokens, then three with the caches."""
         stored, model = self.stored("model"), self.student.lm.LanguageModel(**MODEL)
         model.load_state(self.stored("model_weights"))
         with self.part("logits"):

@@ -1,4 +1,4 @@
-"""Formulations of the split into heads, and of the code that the two methods of multi-head attention share."""
+"""Formulations of the split into heads, and of code that shares attributes between the two attention methods."""
 
 from autograder.assignments.transformer.formulations.mha import QKV, SDPA, F
 from autograder.authoring.formulations import Formulation
@@ -72,7 +72,7 @@ HEADS = [
         """,
         F,
     ),
-    # The two methods share what the first keeps on the object; `forward` always calls it first.
+    # The two methods share attributes that the first one sets; `forward` always calls it first.
     Formulation(
         "mha-shared-sizes",
         "mha",

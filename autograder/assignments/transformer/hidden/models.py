@@ -1,4 +1,4 @@
-"""What the hidden tests of whole models share: small random models, batches for them, and other sentences."""
+"""Shared by the hidden tests of whole models: small random models, batches for them, and other sentences."""
 
 from collections.abc import Callable
 from functools import cache
@@ -15,7 +15,7 @@ from course.config import PAD, SOURCE_TOKENIZER, TARGET_TOKENIZER
 from course.location import checkpoints
 
 SENTENCES = Path(__file__).with_name("sentences.tsv")
-CLEAR = 1e-3  # two scores that are nearer than this are a near tie
+CLEAR = 1e-3  # two scores closer than this are a near tie
 
 
 @cache
@@ -39,10 +39,10 @@ def padded(sentences: list[list[int]], fill: int = PAD) -> tuple[np.ndarray, np.
 class ModelTestCase(HiddenTestCase, TrainedTestCase):
     """A hidden test of layers and models."""
 
-    given = ("pe",)  # the table of positions
+    given = ("pe",)  # the position table
 
     def layer_sizes(self) -> tuple[int, int, int]:
-        """d_model, d_ff and the number of heads of a small layer; d_k is no power of 4, and d_model is even."""
+        """d_model, d_ff and the number of heads of a small layer; d_k is not a power of 4, and d_model is even."""
         H = self.pick(2, 3)
         return H * self.pick(6, 10, 12), self.pick(20, 34, 50), H
 
@@ -74,7 +74,7 @@ class ModelTestCase(HiddenTestCase, TrainedTestCase):
         return Twins(self.trained_transformer(), self.right(self.trained_transformer, self.reference))
 
     def batch(self, config: dict[str, Any], B: int, T_e: int, T_d: int) -> dict[str, np.ndarray]:
-        """Random sentence pairs. Their padding is random too: the lengths alone say where it is."""
+        """Random sentence pairs. Their padding is random too: only the lengths show where it is."""
         return {
             "src": self.rng.integers(config["src_vocab_size"], size=(B, T_e)),
             "tgt": self.rng.integers(config["tgt_vocab_size"], size=(B, T_d)),
@@ -83,7 +83,7 @@ class ModelTestCase(HiddenTestCase, TrainedTestCase):
         }
 
     def sentences(self, number: int) -> dict[str, np.ndarray]:
-        """Some of our sentence pairs as the trained model needs them; the target without its last token."""
+        """Some of our sentence pairs, encoded for the trained model; the target lacks its last token."""
         german, english = tokens(CHECKPOINT)
         chosen = self.rng.permutation(len(german))[:number]
         src, src_lengths = padded([german[index] for index in chosen])
@@ -97,16 +97,16 @@ class ModelTestCase(HiddenTestCase, TrainedTestCase):
         axes: str,
         where: np.ndarray,
     ) -> None:
-        """Fail unless dropout stands where it does in the reference.
+        """Fail unless dropout is applied where it is in the reference.
 
         Args:
-            build: makes the object with a given probability of dropout.
+            build: creates the object with a given dropout probability.
         """
         weights = self.weights(self.right(lambda reference: build(reference, 0.0), self.reference))
         self.check_dropout(lambda p: build(self.student, p), weights, call, axes, where)
 
     def check_small_features(self, layer: Twins, call: Callable[[Any], Any], axes: str) -> None:
-        """Fail unless the norms of a layer are right for features that hardly vary, where their eps counts.
+        """Fail unless the norms of a layer are correct for features that hardly vary, where eps matters.
 
         Args:
             call: calls the layer with inputs that are about 1,000 times smaller than usual.

@@ -13,10 +13,10 @@ AXES, SCORES = "B T_d d_model", "B T_d tgt_vocab_size"
 
 
 class TestDecoder(ModelTestCase):
-    # Whole models: what is predicted, and what it may depend on
+    # Whole models: the predictions, and what they may depend on
 
     def test_encoder_decoder_predictions(self):
-        """The layer with all kinds of masks, its dropout, the stack; what predictions may depend on."""
+        """The layer with all kinds of masks, its dropout, the stack, and what predictions may depend on."""
         sizes = self.layer_sizes()
 
         def build(modules: Any, dropout_prob: float) -> Any:
@@ -35,7 +35,7 @@ class TestDecoder(ModelTestCase):
             self.check_predictions()
 
     def check_predictions(self) -> None:
-        """Fail unless predictions are right, and depend on earlier tokens and real ones only."""
+        """Fail unless predictions are correct and depend only on earlier, non-padding tokens."""
         config = self.config()
         model = self.transformer(config)
         small, large = self.sizes(2)
@@ -47,7 +47,7 @@ class TestDecoder(ModelTestCase):
         self.predict(self.trained(), self.sentences(4))
 
     def predict(self, model: Twins, batch: dict[str, np.ndarray]) -> None:
-        """Fail unless all next tokens are right, except near ties."""
+        """Fail unless all predicted tokens are correct, except at near ties."""
         expected = self.right(lambda reference: reference(**batch), model.reference)
         actual = self.scores_of(model.student, batch)
         self.assert_form(actual, expected.shape, "the scores", SCORES)
@@ -56,12 +56,12 @@ class TestDecoder(ModelTestCase):
         self.assert_tensor(actual.argmax(axis=-1), expected.argmax(axis=-1), "the next token", "B T_d", where=clear)
 
     def scores_of(self, model: Any, batch: dict[str, np.ndarray]) -> Any:
-        """The scores of a whole model: the decoder is asked for by itself, since then no stand-in can answer for it."""
+        """The scores of a whole model: the decoder is called separately, so that no stand-in can replace it."""
         source = self.items(model.forward_encoder(batch["src"], batch["src_lengths"]), 2, "forward_encoder")
         return model.forward_decoder(*source, batch["tgt"], batch["tgt_lengths"])
 
     def check_dependence(self, config: dict[str, Any], model: Twins) -> None:
-        """Fail if scores depend on what they must not see, in evaluation mode or in training mode."""
+        """Fail if scores depend on tokens that they must not see, in evaluation mode or in training mode."""
         student, T = model.student, 8
         shape = (3, T, config["tgt_vocab_size"])
         batch = self.batch(config, 3, 7, T)
@@ -97,13 +97,13 @@ class TestDecoder(ModelTestCase):
         self.check_scores()
 
     def check_decoder_layer(self, d_model: int, H: int, layer: Twins) -> None:
-        """Fail unless the layer does all that its docstring promises in evaluation mode."""
+        """Fail unless the layer does everything that its docstring promises in evaluation mode."""
         T_d, T_e = self.sizes(2)
         x, lengths = self.transposed(H, T_d, d_model), self.lengths(H, T_d)
         real = inside(lengths)[..., None]
         padding = {"self_attn_padding_mask": self.padding(lengths, T_d)}
         causal = {"self_attn_mask": np.triu(np.ones((1, T_d, T_d), dtype=np.int64), k=1)}
-        # A mask of its own for each sentence; nothing is forbidden that would leave a position without a key.
+        # Each sentence has its own mask, and every position keeps at least one key.
         own = {"self_attn_mask": self.rng.choice((0, 1), size=(H, T_d, T_d)) * (np.arange(T_d) > 0)}
         source = {
             "encoder_out": self.transposed(H, T_e, d_model),
@@ -113,7 +113,7 @@ class TestDecoder(ModelTestCase):
         def run(masks: dict[str, np.ndarray], words: str, where: Any = None) -> np.ndarray:
             return self.same(lambda model: model(x, **source, **masks), layer, f"the output {words}", AXES, where)
 
-        # Without a causal mask the padding of the target shows.
+        # Without a causal mask, the padding of the target matters.
         y = run(padding, "with a padding mask and no causal mask", real)
         changed = layer.student(np.where(real, x, 10 * self.random(*x.shape)), **source, **padding)
         wrong = "without a causal mask, a change of the target's padding changes real positions"
@@ -142,7 +142,7 @@ class TestDecoder(ModelTestCase):
         )
 
     def check_training(self, d_model: int, build: Any) -> None:
-        """Fail unless dropout stands where it should."""
+        """Fail unless dropout is applied where it should be."""
         lengths = self.lengths(3, 5)
         arguments = self.both_masks(lengths, np.triu(np.ones((1, 5, 5), dtype=np.int64), k=1), d_model)
         self.same_dropout(build, lambda model: model(**arguments), AXES, inside(lengths)[..., None])
@@ -161,7 +161,7 @@ class TestDecoder(ModelTestCase):
     def check_source(
         self, layer: Twins, x: np.ndarray, source: dict[str, np.ndarray], causal: dict[str, np.ndarray]
     ) -> None:
-        """Fail unless cross-attention sees the real positions of the source, all of them without a mask."""
+        """Fail unless cross-attention sees the real positions of the source, and all positions without a mask."""
         y = self.same(lambda model: model(x, **source, **causal), layer, "the output with a source", AXES)
         padding = source["encoder_padding_mask"][..., None] != 0
         noise = 10 * self.random(*source["encoder_out"].shape)
@@ -172,7 +172,7 @@ class TestDecoder(ModelTestCase):
         self.same(lambda model: model(x, encoder_out=encoder_out), layer, "the output without masks", AXES)
 
     def check_stack(self) -> None:
-        """Fail unless the stack is right, without cross-attention and with an output layer, in value and gradient."""
+        """Fail unless a stack without cross-attention, with an output layer, has the right values and gradients."""
         d_model, d_ff, H = self.layer_sizes()
         B, T_d = self.sizes(2)
         stack = self.twins(
@@ -206,7 +206,7 @@ class TestDecoder(ModelTestCase):
         model = self.transformer(config)
         for lengths, _ in self.in_turn():
             self.scores(model, lengths, config)
-        # All tokens of the vocabulary stand in a sentence: none is padding by itself.
+        # The sentence contains all tokens of the vocabulary: no token is always padding.
         config = self.config(max_seq_length=90, num_layers=1)
         self.scores(self.transformer(config), np.array([80]), config)
 

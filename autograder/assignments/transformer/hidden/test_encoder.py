@@ -34,7 +34,7 @@ class TestEncoder(ModelTestCase):
             self.check_sentences()
 
     def check_encoder_layer(self, d_model: int, H: int, layer: Twins) -> None:
-        """Fail unless the layer does all that its docstring promises in evaluation mode."""
+        """Fail unless the layer does everything that its docstring promises in evaluation mode."""
         (T,) = self.sizes(1)
         x, lengths = self.transposed(H, T, d_model), self.lengths(H, T)
         mask, real = self.padding(lengths, T), inside(lengths)[..., None]
@@ -56,7 +56,7 @@ class TestEncoder(ModelTestCase):
         self.check_small_features(layer, lambda model: model(1e-3 * x), AXES)
 
     def check_training(self, d_model: int, build: Any) -> None:
-        """Fail unless dropout stands where it should."""
+        """Fail unless dropout is applied where it should be."""
         lengths = self.lengths(3, 6)
         x, mask, real = self.random(3, 6, d_model), self.padding(lengths, 6), inside(lengths)[..., None]
         self.same_dropout(build, lambda model: model(x, self_attn_padding_mask=mask), AXES, real)
@@ -67,7 +67,7 @@ class TestEncoder(ModelTestCase):
         self.same(lambda model: model(x, self_attn_padding_mask=mask), layer, "the output", AXES, real)
 
     def check_stack(self) -> None:
-        """Fail unless the stack is right; without positions, it must not care for the order of the tokens."""
+        """Fail unless the stack is correct; without positions, it must not depend on the order of the tokens."""
         d_model, d_ff, H = self.layer_sizes()
         stack = self.twins(
             lambda modules: modules.encoder.TransformerEncoder(
@@ -102,10 +102,10 @@ class TestEncoder(ModelTestCase):
         arguments = {"src": src, "src_lengths": lengths}
         self.same_gradients(model, arguments, outputs, "B T d_model", "forward_encoder")
         self.keeps_arguments(model.student, arguments, "forward_encoder")
-        # Sentences that are all equally long have a mask too.
+        # Sentences that all have the same length have a mask too.
         for lengths in (*(lengths for lengths, _ in self.in_turn()), np.array([3, 3]), np.array([5])):
             self.encode(model, self.rng.integers(40, size=(len(lengths), max(lengths))), lengths)
-        # All tokens of the vocabulary stand in a sentence: none is padding by itself.
+        # The sentence contains all tokens of the vocabulary: no token is always padding.
         long = self.transformer(self.config(max_seq_length=90, num_layers=1))
         self.encode(long, np.resize(self.rng.permutation(40), (1, 80)), np.array([80]))
         training = self.train(self.transformer(self.config(num_layers=1, num_heads=1, dropout_prob=0.0)))
@@ -113,11 +113,11 @@ class TestEncoder(ModelTestCase):
         self.encode(training, src, lengths, "enc_output in training mode, with a dropout of 0,")
 
     def encode(self, model: Twins, src: np.ndarray, src_lengths: np.ndarray, name: str = "enc_output") -> np.ndarray:
-        """Fail unless both results of `forward_encoder` are right; the output is given back."""
+        """Fail unless both results of `forward_encoder` are correct; return the output."""
         real = inside(src_lengths)
         result = self.items(model.student.forward_encoder(src, src_lengths), 2, "forward_encoder")
         expected, _ = self.right(lambda reference: reference.forward_encoder(src, src_lengths), model.reference)
-        # The mask comes first: a wrong one spoils the output.
+        # The mask comes first: a wrong mask spoils the output.
         mask = result[1] != 0 if isinstance(result[1], np.ndarray) else result[1]
         self.assert_tensor(mask, ~real, "src_padding_mask", "B T_e")
         self.assert_tensor(result[0], expected, name, "B T_e d_model", real[..., None])

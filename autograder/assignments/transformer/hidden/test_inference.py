@@ -1,4 +1,4 @@
-"""Stage 5, hidden: greedy decoding that ends in all ways it can, and decoding steps beside decoding at once."""
+"""Stage 5, hidden: greedy decoding with all possible endings, and step-by-step decoding against decoding at once."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ from autograder.assignments.transformer.hidden.models import CLEAR, ModelTestCas
 from autograder.grading.hidden_case import ReferenceFault, Twins
 
 AXES = "B T_d d_model"
-FAR = 1e3  # added to the score of a token, it decides alone
-LIMIT = 6  # tokens that the small models may predict
+FAR = 1e3  # added to a token's score, it decides the prediction
+LIMIT = 6  # most tokens that the small models may predict
 TRIES, SHARE = 3, 4  # a step may take a quarter of the time of all positions: the reference takes a twentieth
 
 
@@ -29,7 +29,7 @@ class TestInference(ModelTestCase):
             self.check_translations()
 
     def check_translations(self) -> None:
-        """Fail unless sentences of all kinds are decoded greedily."""
+        """Fail unless all kinds of sentences are decoded greedily."""
         config = self.config()
         model = self.both(lambda modules: modules.transformer.Transformer(**config))
         weights, batch = self.ends_in_the_middle(config, model)
@@ -39,7 +39,7 @@ class TestInference(ModelTestCase):
             self.translate(config, model, batch, self.pick(2, 3))
         arguments = {"src": batch["src"], "src_lengths": batch["src_lengths"], "max_output_length": 1}
         self.keeps_arguments(model.student, arguments, "inference")
-        # Limits and sentences in turn, and an index of eos that is no small number.
+        # Alternating limits and sentences, and an eos index that is not small.
         large = self.config(tgt_vocab_size=400, eos_idx=self.pick(263, 331, 399), num_layers=1)
         model = self.both(lambda modules: modules.transformer.Transformer(**large))
         weights = self.weights(model.reference)
@@ -52,7 +52,7 @@ class TestInference(ModelTestCase):
         self.translate(vars(self.trained_config()), self.trained(), self.sentences(3), 30)
 
     def with_eos(self, config: dict[str, Any], weights: dict[str, np.ndarray], shift: float) -> dict[str, np.ndarray]:
-        """The weights with another score for eos."""
+        """The weights with a different score for eos."""
         bias = weights["decoder.output_layer.bias"].copy()
         bias[config["eos_idx"]] += shift
         return {**weights, "decoder.output_layer.bias": bias}
@@ -60,18 +60,18 @@ class TestInference(ModelTestCase):
     def ends_in_the_middle(
         self, config: dict[str, Any], model: Twins
     ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """Random weights (loaded into the twins) and sentences, of which one ends after some tokens.
+        """Random weights (loaded into the twins) and sentences, one of which ends after some tokens.
 
-        Without eos, the reference decodes up to the limit. Then the score of eos is raised so far that it wins late
+        Without eos, the reference decodes up to the limit. Then the score of eos is raised just enough to win late
         in one of the sentences.
         """
         for _ in range(20):
             weights, batch = self.weights(model.reference), self.batch(config, 3, 6, 1)
             self.load(model, self.with_eos(config, weights, -FAR))
             scores = self.decode(model, batch)
-            rivals = scores.max(axis=-1) - scores[..., config["eos_idx"]] - FAR  # what eos lacks at each step
+            rivals = scores.max(axis=-1) - scores[..., config["eos_idx"]] - FAR  # how far eos is behind at each step
             lowest = np.minimum.accumulate(rivals, axis=1)
-            gain = lowest[:, 1:-2] - rivals[:, 2:-1]  # by how much a step is the best one for eos up to then
+            gain = lowest[:, 1:-2] - rivals[:, 2:-1]  # by how much a step is better for eos than all before
             row, step = np.unravel_index(gain.argmax(), gain.shape)
             if gain[row, step] > 10 * CLEAR:
                 weights = self.with_eos(config, weights, (lowest[row, step + 1] + rivals[row, step + 2]) / 2)
@@ -80,7 +80,7 @@ class TestInference(ModelTestCase):
         raise ReferenceFault("found no sentence that ends in the middle")
 
     def decode(self, model: Twins, batch: dict[str, np.ndarray]) -> np.ndarray:
-        """The scores in all steps of the reference, (B, T_d, tgt_vocab_size)."""
+        """The reference's scores in all steps, (B, T_d, tgt_vocab_size)."""
 
         def run(reference: Any) -> np.ndarray:
             decoded, _ = reference.inference(batch["src"], batch["src_lengths"], LIMIT)
@@ -90,13 +90,13 @@ class TestInference(ModelTestCase):
         return scores
 
     def score(self, reference: Any, batch: dict[str, np.ndarray], decoded: list[np.ndarray]) -> np.ndarray:
-        """The reference's scores for what follows each token but the last, (B, T_d, tgt_vocab_size)."""
+        """The reference's scores for the token after each token but the last, (B, T_d, tgt_vocab_size)."""
         tgt, tgt_lengths = padded([sentence[:-1].tolist() for sentence in decoded])
         scores: np.ndarray = reference(batch["src"], tgt, batch["src_lengths"], tgt_lengths)
         return scores
 
     def translate(self, config: dict[str, Any], model: Twins, batch: dict[str, np.ndarray], limit: int) -> None:
-        """Fail unless the student decodes greedily: each token is the best one, except near ties."""
+        """Fail unless the student decodes greedily: each token is the best one, except at near ties."""
         src, src_lengths = batch["src"], batch["src_lengths"]
         result = model.student.inference(src=src, src_lengths=src_lengths, max_output_length=limit)
         decoded = self.items(self.items(result, 2, "inference")[0], len(src), "decoded")
@@ -149,13 +149,13 @@ class TestInference(ModelTestCase):
         self.check_caches()
 
     def step_masks(self, B: int, T: int) -> tuple[np.ndarray, np.ndarray]:
-        """A padding mask with padding between the tokens, where it shows, and a causal mask."""
+        """A padding mask with padding between the tokens, where it has an effect, and a causal mask."""
         padding = self.rng.choice((0, 0, 1), size=(B, T))
         padding[:, 0] = padding[:, -1] = 0
         return padding, np.triu(np.ones((1, T, T), dtype=np.int64), k=1)
 
     def source(self, B: int, T_e: int, d_model: int) -> dict[str, np.ndarray]:
-        """A random output of an encoder, with its padding mask."""
+        """A random encoder output, with its padding mask."""
         mask = self.padding(self.lengths(B, T_e), T_e)
         return {"encoder_out": self.transposed(B, T_e, d_model), "encoder_padding_mask": mask}
 
@@ -178,7 +178,7 @@ class TestInference(ModelTestCase):
         wrong = "decoding step by step differs from decoding all positions at once"
         self.unchanged(cache, at_once, wrong, "the output of the last step", AXES, real)
 
-        # One step with masks that no decoding of a sentence has, and with a cache that tells what is taken from it.
+        # One step with masks that never occur in decoding, and a random cache, so that its use shows.
         some = self.rng.choice((0, 1), size=(H, T, T)) * (np.arange(T) > 0)
         some[:, -1, 1] = 1
         known = self.random(H, T - 1, d_model)
@@ -195,15 +195,15 @@ class TestInference(ModelTestCase):
         self.keeps_arguments(layer.student, {"x": x, **source, "cache": known}, "forward_one_step_ec")
 
     def one_step(self, layer: Twins, arguments: dict[str, Any], name: str, where: np.ndarray | None) -> None:
-        """Fail unless one step of a layer is right."""
+        """Fail unless one step of a layer is correct."""
         self.same(lambda model: model.forward_one_step_ec(**arguments), layer, name, AXES, where)
 
     def check_time(self) -> None:
-        """Fail if a step with a cache takes as long as all positions, by the clock of the system.
+        """Fail if a step with a cache takes as long as all positions, measured by the system clock.
 
-        The worker counts rows in the visible test, and its code can forge that, or compute without torch. Here nearly
-        all the work is in the feed-forward network, which a step needs for one position. Each try has other inputs, so
-        that none is known from the one before; the quickest counts, since the processor may be busy.
+        In the visible test the worker counts rows. Its code can forge that, or compute without torch. Here nearly
+        all the work is in the feed-forward network, which a step needs for one position. Each try has new inputs, so
+        that no result is known from an earlier try. The fastest try counts, since the processor may be busy.
         """
         d_model, d_ff, H, T = 32, 8192, 2, 800
         layer = self.twins(lambda modules: modules.decoder.TransformerDecoderLayer(d_model, d_ff, H, 0.1, True))
@@ -228,7 +228,7 @@ class TestInference(ModelTestCase):
         )
 
     def check_stack(self, no_encoder_attn: bool, output_layer_size: int | None) -> None:
-        """Fail unless one step of the stack gives the last position and a new list of caches."""
+        """Fail unless one step of the stack returns the last position and a new list of caches."""
         d_model, d_ff, H = self.layer_sizes()
         L, T = 2, 3
         stack = self.twins(
@@ -245,15 +245,15 @@ class TestInference(ModelTestCase):
             arguments: dict[str, Any] = {"x": x[:, :t], **source, **masks}
             cache = self.step(stack, {**arguments, "cache": cache}, L, real[:, :t])
         self.step(stack, {**arguments, "cache": None}, L, real)
-        # A cache that tells what is taken from it.
+        # A random cache, so that its use shows.
         arguments["cache"] = [self.random(H, T - 1, d_model) for _ in range(L)]
         self.step(stack, arguments, L, real)
         self.keeps_arguments(stack.student, arguments, "forward_one_step_ec")
 
     def step(self, stack: Twins, arguments: dict[str, Any], L: int, real: np.ndarray) -> list[np.ndarray]:
-        """Fail unless both results of a step are right; the new cache is given back, that of the reference.
+        """Fail unless both results of a step are correct; return the reference's new cache.
 
-        What the student's holds at padded positions counts nowhere, and would go into the next expected values.
+        The student's cache may contain anything at padded positions, which would spoil the next expected values.
         """
         expected, expected_cache = self.right(
             lambda reference: reference.forward_one_step_ec(**arguments), stack.reference
@@ -267,7 +267,7 @@ class TestInference(ModelTestCase):
         return right_cache
 
     def check_caches(self) -> None:
-        """Fail unless `inference` gives back the caches of the last step, for sentences of different lengths."""
+        """Fail unless `inference` returns the caches of the last step, for sentences of different lengths."""
         config = self.config(num_layers=self.pick(1, 3))
         model = self.both(lambda modules: modules.transformer.Transformer(**config))
         _, batch = self.ends_in_the_middle(config, model)
@@ -278,14 +278,14 @@ class TestInference(ModelTestCase):
         caches = self.items(result[1], len(decoded), "the list of caches")
         for number, (sentence, cache, right) in enumerate(zip(decoded, caches, expected, strict=True)):
             if (scores[number, : len(sentence) - 1, -1] - scores[number, : len(sentence) - 1, -2]).min() < CLEAR:
-                continue  # a near tie: the student's sentence may be another one
+                continue  # a near tie: the student's sentence may differ
             name = f"the cache of sentence {number + 1}"
             self.items(cache, len(right), name)
             for layer, (actual, tensor) in enumerate(zip(cache, right, strict=True)):
                 self.assert_tensor(actual, tensor, f"{name}, layer {layer}", "1 T d_model")
 
     def check_turns(self) -> None:
-        """Fail unless steps of one layer are right for short and long batches in turn."""
+        """Fail unless steps of one layer are correct for alternating short and long batches."""
         d_model, d_ff, H = self.layer_sizes()
         layer = self.twins(lambda modules: modules.decoder.TransformerDecoderLayer(d_model, d_ff, H, 0.1))
         for lengths, mask in self.in_turn():

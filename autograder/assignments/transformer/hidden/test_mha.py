@@ -12,13 +12,13 @@ from autograder.sandbox.remote_values import Gradients
 from autograder.sandbox.student_faults import NotStarted, Raised
 
 METHOD = "compute_scaled_dot_product_attention"
-SIZES = (3, 5, 6, 7, 10, 12)  # of d_k: no power of 4, for which the scale would be exact
-LARGE_LIMIT = 1e-3  # for scores near 760: a softmax in float32, as some write it, has them to 3e-5
+SIZES = (3, 5, 6, 7, 10, 12)  # of d_k: no powers of 4, for which the scale would be exact
+LARGE_LIMIT = 1e-3  # for scores near 760: a softmax in float32, as some write it, is accurate to 3e-5
 
 
 class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
     def sound(self) -> bool:
-        """Whether attention and its gradients are right without masks."""
+        """Whether attention and its gradients are correct without masks."""
         mha, heads = self.student.mha.MultiHeadAttention(d_model=H * D, num_heads=H), self.heads(4, 5)
         scores = heads["query"] @ heads["key"].swapaxes(-1, -2) / np.sqrt(D)
         powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
@@ -37,7 +37,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         return self.twins(lambda modules: modules.mha.MultiHeadAttention(d_model=H * d_k, num_heads=H)), d_k
 
     def plain(self, H: int, d_k: int) -> Twins:
-        """Attention whose projections change nothing: the heads are what it gets, cut into parts."""
+        """Attention whose projections change nothing: the heads are its inputs, split into parts."""
         d_model = H * d_k
         plain = self.both(lambda modules: modules.mha.MultiHeadAttention(d_model=d_model, num_heads=H))
         state = {f"W_{name}.weight": np.eye(d_model) for name in "qkvo"}
@@ -45,10 +45,10 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         return plain
 
     def after_projection(self, plain: Twins, heads: dict[str, np.ndarray]) -> Any:
-        """The student's attention on which the heads were projected just now.
+        """The student's attention, right after the projection to these heads.
 
-        `forward` projects first, and the two methods may share what they keep on the object. A projection that does
-        not work costs its own test only.
+        `forward` projects first, and the two methods may share attributes of the object. A projection that does
+        not work costs points only in its own test.
         """
         with contextlib.suppress(NotStarted, Raised):
             plain.student.compute_mh_qkv_transformation(*(merged(heads[name]) for name in ("query", "key", "value")))
@@ -63,13 +63,13 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         }
 
     def inputs(self, B: int, T_q: int, T_k: int, mha: Twins) -> dict[str, np.ndarray]:
-        """Random inputs of `forward`."""
+        """Random inputs for `forward`."""
         d_model = self.right(lambda reference: reference.attribute("d_model"), mha.reference)
         shapes = {"query": (B, T_q, d_model), "key": (B, T_k, d_model), "value": (B, T_k, d_model)}
         return {name: self.transposed(*shape) for name, shape in shapes.items()}
 
     def holes(self, *shape: int, marks: tuple[int, ...] = (1,)) -> np.ndarray:
-        """A random mask, half zeros, of these other numbers; each row leaves one key at least."""
+        """A random mask: half zeros, otherwise these marks; each row allows at least one key."""
         mask = self.rng.choice(marks, size=shape) * (self.rng.random(shape) < 0.5)
         np.put_along_axis(mask, self.rng.integers(shape[-1], size=(*shape[:-1], 1)), 0, axis=-1)
         return mask
@@ -82,16 +82,16 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         )
 
     def mixed(self, mha: Twins, **inputs: np.ndarray) -> Gradients:
-        """Fail unless `forward`, with W_o, and all its gradients are right; see whether it changes its arguments."""
+        """Fail unless `forward`, with W_o, and its gradients are correct; check that it keeps its arguments."""
         y = self.same(lambda model: model(**inputs), mha, "the output of forward", "B T_q d_model")
         gradients = self.same_gradients(mha, inputs, self.random(*y.shape), "B T d_model")
         self.keeps_arguments(mha.student, inputs)
         return gradients
 
     def ignores(self, plain: Twins, forbidden: np.ndarray, where: bool | np.ndarray = True, **inputs) -> None:
-        """Fail if forbidden keys, True in (B, T_k), change the output `where` it counts."""
+        """Fail if forbidden keys, True in (B, T_k), change the output `where` it is checked."""
         keys = forbidden[:, None, :, None]
-        # The scores of all allowed keys are near -40, so that a fill value that is not far lower shows.
+        # The scores of all allowed keys are near -40, which reveals a fill value that is not far lower.
         B, H, T_q, d_k = inputs["query"].shape
         size = np.sqrt(40 * np.sqrt(d_k))
         query, key = inputs["query"].copy(), inputs["key"].copy()
@@ -105,14 +105,14 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         before, after = (getattr(self.after_projection(plain, case), METHOD)(**case) for case in (quiet, louder))
         self.assert_form(before, (B, T_q, H * d_k), "x", "B T_q d_model")
         counted = np.broadcast_to(where, before.shape)
-        self.unchanged(after, before, "masked keys have weight: different ones change x", "x", "B T_q d_model", counted)
+        self.unchanged(after, before, "masked keys have weight: changing them changes x", "x", "B T_q d_model", counted)
 
     def large_scores(self, mha: Twins, signs: tuple[int, ...], **inputs: np.ndarray) -> None:
-        """Fail unless attention is right for scores near 760 or -760, whose exponentials are no numbers or 0.
+        """Fail unless attention is correct for scores near 760 or -760, whose exponentials overflow or are 0.
 
         Args:
-            signs: of the scores of the first query, the second, and so on, again and again. With both signs no number
-                that is the same for all queries can be subtracted from the scores.
+            signs: of the scores of the first query, the second, and so on, repeated. With both signs, subtracting the
+                same number from the scores of all queries does not help.
         """
         size = np.sqrt(760 * np.sqrt(inputs["query"].shape[-1]))
         inputs["query"], inputs["key"] = inputs["query"].copy(), inputs["key"].copy()
@@ -123,7 +123,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         self.same(attend, mha, "x", "B T_q d_model", limit=LARGE_LIMIT)
 
     def test_mha_no_mask(self):
-        """Other sizes: one sentence, one head, as many sentences as heads or positions; and the gradients."""
+        """Other sizes: one sentence, one head, as many sentences as heads or positions; also the gradients."""
         with self.part("projections"):
             for H in (self.pick(2, 3, 5), 1):
                 mha, _ = self.attention(H)
@@ -146,8 +146,8 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
             self.same(lambda model: model(**inputs), self.train(mha), name, "B T_q d_model")
 
     def project(self, mha: Twins, inputs: dict[str, np.ndarray]) -> None:
-        """Fail unless queries, keys and values are right."""
-        # The reference comes first: known answers are in the order of questions, whatever the student's code does.
+        """Fail unless queries, keys and values are correct."""
+        # The reference comes first: known answers are in the order of the calls, whatever the student's code does.
         right = self.right(lambda model: model.compute_mh_qkv_transformation(*inputs.values()), mha.reference)
         actual = mha.student.compute_mh_qkv_transformation(*inputs.values())
         results = zip("qkv", self.items(actual, 3, "compute_mh_qkv_transformation"), right, strict=True)
@@ -169,7 +169,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
             heads = self.random_heads(B, H, T_q, T_k, d_k)
             mask = self.holes(B, T_k)
             self.attend(plain, **heads, key_padding_mask=mask)
-            nothing = {**heads, "query": 0 * heads["query"]}  # a score of 0 is one like any other
+            nothing = {**heads, "query": 0 * heads["query"]}  # a score of 0 is a score like any other
             self.attend(plain, **nothing, key_padding_mask=mask)
             self.ignores(plain, mask != 0, **heads, key_padding_mask=mask)
             for signs in ((1,), (-1,), (1, -1)):
@@ -177,7 +177,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         mask = self.holes(H, T_k)
         gradients = self.mixed(mha, **self.inputs(H, T, T_k, mha), key_padding_mask=mask)
         for name, gradient in zip(("key", "value"), gradients.inputs[1:3], strict=False):
-            wrong = f"a gradient reaches masked keys: that of {name} should be 0 there"
+            wrong = f"a gradient reaches masked keys: the gradient of {name} should be 0 there"
             none = np.zeros_like(gradient)
             self.unchanged(gradient, none, wrong, "the gradient", "B T_k d_model", (mask != 0)[..., None])
 
@@ -202,7 +202,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
             later = np.broadcast_to(np.arange(T) > T // 2, (B, T))
             self.ignores(plain, later, ~later[..., None], **heads, attention_mask=causal)
             self.large_scores(plain, (1, -1), **heads, attention_mask=causal)
-            # Each sentence has a mask of its own.
+            # Each sentence has its own mask.
             mask = self.holes(B, T, T)
             self.attend(plain, **heads, attention_mask=mask)
             padding = self.rng.choice((0, 1), size=(B, T)) * (np.arange(T) > 1)
@@ -214,7 +214,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         self.shared_with_padding(mha, plain, H, d_k)
 
     def shared_with_padding(self, mha: Twins, plain: Twins, H: int, d_k: int) -> None:
-        """Fail unless one attention mask for all goes with a padding mask, in short and long calls in turn."""
+        """Fail unless a shared attention mask works with a padding mask, in alternating short and long calls."""
         for lengths, mask in self.in_turn():
             B, T = len(lengths), max(lengths)
             masks = {"key_padding_mask": self.padding(lengths, T), "attention_mask": mask}
@@ -237,16 +237,16 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         self.attend(plain, **heads, key_padding_mask=masks["key_padding_mask"])
         self.attend(plain, **heads, attention_mask=masks["attention_mask"])
         self.keeps_arguments(self.after_projection(plain, heads), {**heads, **masks}, METHOD)
-        # Numbers of the two masks may cancel out: a 1 here and a -1 there still forbid.
+        # Numbers of the two masks may cancel out: 1 in one mask and -1 in the other still forbid the key.
         masks["key_padding_mask"][:, :2] = 0
         masks["attention_mask"][..., :2] = np.where(self.rng.random((B, T_q, 1)) < 0.5, (0, 7), (-1, 0))
         self.attend(plain, **heads, **masks)
         self.attend(plain, **heads, **{name: mask != 0 for name, mask in masks.items()})
 
     def nothing_left(self, plain: Twins, T: int, heads: dict[str, np.ndarray]) -> None:
-        """Fail unless the other queries get the right result if some may attend to nothing.
+        """Fail unless the other queries get the correct result if some queries may attend to nothing.
 
-        What those give is not graded: filling with minus infinity, as many do, gives NaN there.
+        The results of those queries are not graded: filling with minus infinity, as many do, returns NaN there.
         """
         mask = self.holes(2, T, T)
         mask[0, 1] = 1
@@ -255,12 +255,12 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         self.attend(plain, some, **heads, key_padding_mask=padding, attention_mask=mask)
 
     def test_mha_different_query_and_key(self):
-        """More or fewer keys than queries, a single query, with masks for all, for each sentence, and both."""
+        """More or fewer keys than queries, a single query, and masks: shared, for each sentence, and both."""
         with self.or_else(self.check_lengths, beside_masks=True):
             self.check_queries_and_keys()
 
     def check_queries_and_keys(self) -> None:
-        """Fail unless there may be more keys than queries, and fewer."""
+        """Fail unless there may be more or fewer keys than queries."""
         H = self.pick(2, 3, 5)
         mha, d_k = self.attention(H)
         plain = self.plain(H, d_k)

@@ -1,4 +1,4 @@
-"""Stage 2, hidden: tables of positions in other sizes, up to their last row and beyond."""
+"""Stage 2, hidden: position tables of other sizes, up to their last row and beyond."""
 
 import contextlib
 
@@ -30,7 +30,7 @@ class TestPositionalEncoding(HiddenTestCase):
             check_buffer(self, pe.student, self.random(2, 6, 12))
 
     def columns(self, d_model: int, length: int, odd: bool) -> None:
-        """Fail unless the even or the odd columns of a table are right."""
+        """Fail unless the even or the odd columns of a table are correct."""
         pe = self.both(lambda modules: modules.pe.PositionalEncoding(d_model, length))
         with contextlib.suppress(Raised):  # a table may be filled at the first call
             pe.student(self.random(1, 2, d_model))
@@ -38,10 +38,10 @@ class TestPositionalEncoding(HiddenTestCase):
         check_columns(self, table, right, "pe after a call", odd)
 
     def check_lengths(self, length: int) -> None:
-        """Fail unless inputs of all lengths get their positions, and longer ones an error."""
+        """Fail unless inputs of all lengths get their positions, and longer inputs raise an error."""
         pe = self.encoding(B=self.pick(2, 3), d_model=12, length=length)
         short, other, long = self.random(2, 2, 12), self.random(2, 2, 12), self.random(3, length, 12)
-        for x in (short, long, other, short):  # nothing may be kept from one call to the next
+        for x in (short, long, other, short):  # no state may be kept from one call to the next
             self.adds(pe, x)
         try:
             pe.student(self.random(1, length + 1, 12))
@@ -50,7 +50,7 @@ class TestPositionalEncoding(HiddenTestCase):
         self.wrong(f"an input of {length + 1} positions is accepted, but the table has {length}")
 
     def encoding(self, B: int, d_model: int, length: int) -> Twins:
-        """A table, given back if it is right for short inputs and for the longest."""
+        """A table, returned if it is correct for short inputs and for the longest."""
         pe = self.both(lambda modules: modules.pe.PositionalEncoding(d_model, length))
         for T in (length, self.pick(1, 2, 4)):
             self.adds(pe, self.transposed(B, T, d_model))

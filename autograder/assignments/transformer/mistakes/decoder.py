@@ -127,7 +127,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=DECODE,
         new=DECODE + "\n        dec_output = torch.softmax(dec_output, dim=-1)",
         looks_like="Your scores are probabilities: you applied a softmax to them.",
-        read_again="The softmax keeps the most probable token but changes the scores. See under Returns in the "
+        read_again="The softmax keeps the most probable token but changes the scores. See the Returns section of the "
         "docstring.",
     ),
     Mistake(
@@ -136,7 +136,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=DECODE,
         new=DECODE + "\n        dec_output = torch.log_softmax(dec_output, dim=-1)",
         looks_like="Your scores are log-probabilities: you applied a log-softmax to them.",
-        read_again="The loss function applies it itself. See under Returns in the docstring.",
+        read_again="The loss function applies it itself. See the Returns section of the docstring.",
     ),
     Mistake(
         id="decoder.target-shifted",
@@ -167,8 +167,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=DECODE,
         new=DECODE + "\n        dec_output = dec_output[:, :-1]",
         looks_like="Your scores lack the last position.",
-        read_again="The last token of the target is already removed, so every position has a token to predict. See "
-        "under Returns in the docstring.",
+        read_again="The last token of the target is already removed, so every position has a token to predict. See the "
+        "Returns section of the docstring.",
     ),
     Mistake(
         id="decoder.embeddings-scaled",

@@ -64,7 +64,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="transformer",
         old=DECODE,
         new=DECODE.replace("            encoder_padding_mask=src_padding_mask,\n", ""),
-        looks_like="Your result is that of a decoder that does not know where the source is padding.",
+        looks_like="Your result is that of a decoder that does not know where the source is padded.",
         read_again="Cross-attention needs the mask that the encoder returned. Look up the arguments of the decoder's "
         "forward.",
     ),
@@ -74,8 +74,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=CAUSAL_MASK,
         new="causal_mask = subsequent_mask(tgt.size(1), device=tgt.device)",
         looks_like="The causal mask has two axes, but attention expects three.",
-        read_again="An attention mask is (1, T_d, T_d) if all sentences share it, otherwise (B, T_d, T_d). See the "
-        "arguments of the decoder's forward.",
+        read_again="An attention mask has shape (1, T_d, T_d) if all sentences share it, otherwise (B, T_d, T_d). See "
+        "the arguments of the decoder's forward.",
     ),
     Mistake(
         id="decoder.causal-mask-of-source-length",
@@ -118,7 +118,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=CAUSAL_MASK,
         new="causal_mask = 1 - subsequent_mask(tgt.size(1), device=tgt.device).unsqueeze(0)",
         looks_like="Your result is that of a decoder in which each position sees only the later positions.",
-        read_again="A non-zero entry forbids a key, as in all masks of this course. " + SEE_CAUSAL,
+        read_again="A non-zero entry forbids a key, as in all masks in this course. " + SEE_CAUSAL,
     ),
     Mistake(
         id="decoder.padding-mask-ignored",
@@ -126,7 +126,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=ATTEND,
         new="attended = self.self_attn(x, x, x, attention_mask=self_attn_mask)",
         looks_like="Your result is that of a layer whose self-attention also attends to padded target positions.",
-        read_again="With a causal mask, real positions do not show the difference, but the layer must also work "
+        read_again="With a causal mask, the difference does not show at real positions, but the layer must also work "
         "without one. See the arguments of forward.",
     ),
     Mistake(
@@ -144,7 +144,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=DECODE,
         new=DECODE.replace("decoder_padding_mask=tgt_padding_mask", "decoder_padding_mask=src_padding_mask"),
         looks_like="You use the padding mask of the source for the target, which has a different length.",
-        read_again="A padding mask marks keys. In self-attention the keys are target positions, in cross-attention "
+        read_again="A padding mask marks keys. In self-attention the keys are target positions; in cross-attention "
         "they are source positions.",
     ),
     Mistake(
@@ -153,7 +153,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=DECODE,
         new=DECODE.replace("encoder_padding_mask=src_padding_mask", "encoder_padding_mask=tgt_padding_mask"),
         looks_like="You use the padding mask of the target for the source, which has a different length.",
-        read_again="A padding mask marks keys. In self-attention the keys are target positions, in cross-attention "
+        read_again="A padding mask marks keys. In self-attention the keys are target positions; in cross-attention "
         "they are source positions.",
     ),
     Mistake(

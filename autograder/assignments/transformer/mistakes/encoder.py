@@ -114,7 +114,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new="hidden = self.activation_fn(self.fc2(x))\n"
         "        x = self.final_layer_norm(x + self.dropout(self.fc1(hidden)))",
         looks_like="The shapes in the feed-forward network do not fit, as if its two linear maps were swapped.",
-        read_again="The network first makes the features wider, then narrow again. The comments in the constructor "
+        read_again="The network first widens the features, then narrows them again. The comments in the constructor "
         "say which map is which.",
     ),
     Mistake(
@@ -123,7 +123,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=ATTEND,
         new=ATTEND.replace("=self_attn_padding_mask", "=self_attn_padding_mask == 0"),
         looks_like="Your result is that of an encoder that attends only to the padding: its mask is inverted.",
-        read_again="In all masks of this course, a non-zero entry marks padding. See the docstrings of "
+        read_again="In all masks in this course, a non-zero entry marks padding. See the docstrings of "
         "length_to_padding_mask and of the layer.",
     ),
     Mistake(
@@ -132,7 +132,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=MASK,
         new="src_padding_mask = 1 - length_to_padding_mask(src_lengths, device=src.device)",
         looks_like="Your padding mask marks the real tokens instead of the padding.",
-        read_again="The example in the docstring of length_to_padding_mask shows what the numbers mean. All masks of "
+        read_again="The example in the docstring of length_to_padding_mask shows what the numbers mean. All masks in "
         "this course use this form.",
     ),
     Mistake(
@@ -150,7 +150,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=ENCODE,
         new=ENCODE + "\n        src_padding_mask = 1 - src_padding_mask",
         looks_like="The mask that you return marks the real tokens instead of the padding.",
-        read_again="See under Returns in the docstring what the numbers in the returned mask mean.",
+        read_again="The Returns section of the docstring says what the numbers in the returned mask mean.",
         same_as=("encoder.mask-inverted",),
     ),
     Mistake(
@@ -159,7 +159,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=ENCODE,
         new=ENCODE + "\n        src_padding_mask = None",
         looks_like="You return None instead of the mask.",
-        read_again="The decoder needs the mask too, for its cross-attention. See under Returns in the docstring.",
+        read_again="The decoder needs the mask too, for its cross-attention. See the Returns section of the docstring.",
     ),
     Mistake(
         id="encoder.mask-as-attention-mask",
@@ -229,7 +229,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=HIDDEN,
         new="hidden = self.dropout(self.activation_fn(self.fc1(x)))",
         looks_like="Your result is that of a layer with an extra dropout inside the feed-forward network.",
-        read_again="Many implementations have it, the paper does not: section 5.4 lists where dropout is applied.",
+        read_again="Many implementations have it, but the paper does not: section 5.4 lists where dropout is applied.",
     ),
     ATTENTION.residual_in_place(),
 )

@@ -21,7 +21,7 @@ LAYER_CACHE = "cache=None if cache is None else cache[index],"
 KEEP = "new_cache.append(x)"
 OUTPUT = "y = x[:, -1:]"
 
-SEE_LAYER = "The docstring of the layer's step says what has one position and what has T_d."
+SEE_LAYER = "The docstring of the layer's step says which tensors have one position and which have T_d."
 SEE_CACHE = "The docstring gives the shapes of the old and the new cache."
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -155,7 +155,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new="y = x[:, :1]",
         looks_like="Your decoder returns the scores of the first position instead of the last, so it repeats the "
         "same token.",
-        read_again="The newest position predicts the next token. See y in the docstring.",
+        read_again="The newest position predicts the next token. See what the docstring says about y.",
     ),
     Mistake(
         id="inference.position-axis-lost",
@@ -163,7 +163,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=OUTPUT,
         new="y = x[:, -1]",
         looks_like="The scores that your decoder returns lack the position axis.",
-        read_again="Indexing with a single number removes an axis, a slice keeps it. See the shape of y in the "
+        read_again="Indexing with a single number removes an axis; a slice keeps it. See the shape of y in the "
         "docstring.",
     ),
     Mistake(
@@ -252,7 +252,7 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="You cut the attention mask to one key instead of one query.",
         read_again="Rows of the mask belong to queries, columns to keys. " + SEE_LAYER,
     ),
-    # The visible tests decode cut sentences one by one: no padding, one token at the first step, and a causal mask
+    # The visible tests decode sentences one by one: no padding, one token at the first step, and a causal mask
     # whose last row forbids nothing.
     Mistake(
         id="inference.padding-mask-ignored",

@@ -7,7 +7,7 @@ START = "tgt = torch.full((1, 1), self.sos_idx, dtype=torch.long, device=src.dev
 APPEND = "tgt = torch.cat([tgt, next_token], dim=1)"
 STOP = "if next_token.item() == self.eos_idx:"
 
-SEE_LOOP = "Follow the pseudocode in the docstring of inference on paper, for a translation of two words."
+SEE_LOOP = "On paper, follow the pseudocode in the docstring of inference for a translation of two words."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
@@ -43,7 +43,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new=f"{STOP}\n                    break\n                {APPEND}",
         looks_like="Your translations lack the end token that the model produces.",
         read_again="If the model produces the end token, it is part of the translation: append it before the loop "
-        "ends. See under Returns in the docstring.",
+        "ends. See the Returns section of the docstring.",
     ),
     Mistake(
         id="inference.starts-with-eos",

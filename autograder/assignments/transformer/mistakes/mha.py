@@ -32,7 +32,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=SCORES,
         new="query @ key.transpose(-2, -1)",
         looks_like="Your result is that of attention without scaling.",
-        read_again="Longer vectors have larger dot products, and the softmax then attends to one key only. " + SCALING,
+        read_again="Longer vectors have larger dot products, and the softmax then puts almost all its weight on one "
+        "key. " + SCALING,
     ),
     Mistake(
         id="mha.heads-not-transposed",
@@ -50,8 +51,8 @@ MISTAKES: tuple[Mistake, ...] = (
         new="return x.contiguous().view(B, self.num_heads, T, self.d_k)",
         looks_like="Your queries, and perhaps your keys and values, have the right shape but mix positions, as if a "
         "view put the heads before the positions.",
-        read_again="A view never moves a number. The features of one position are next to each other in memory, so "
-        "only the feature axis can be split into heads. Then move the head axis to its place.",
+        read_again="A view does not move any numbers. The features of one position are next to each other in memory, "
+        "so only the feature axis can be split into heads. Then move the head axis to its place.",
     ),
     *mha_masks.MISTAKES,
     Mistake(
@@ -60,8 +61,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=OUTPUT,
         new="torch.softmax(scores, dim=-2) @ value",
         looks_like="Your result is that of attention with the softmax over the queries instead of the keys.",
-        read_again="Every query shares a weight of 1 among the keys. Which axis of the scores is the key axis? See "
-        "section 3.2.1 of the paper.",
+        read_again="Every query distributes a total weight of 1 over the keys. Which axis of the scores is the key "
+        "axis? See section 3.2.1 of the paper.",
     ),
     Mistake(
         id="mha.softmax-over-heads",
@@ -69,8 +70,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=OUTPUT,
         new="torch.softmax(scores, dim=1) @ value",
         looks_like="Your result is that of attention with the softmax over the heads instead of the keys.",
-        read_again="The keys compete with each other, the heads do not. Write down the four axes of the scores and "
-        "see section 3.2.1 of the paper.",
+        read_again="The keys compete with each other; the heads do not. Write down the four axes of the scores and see "
+        "section 3.2.1 of the paper.",
     ),
     Mistake(
         id="mha.softmax-twice",
@@ -78,8 +79,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=SCORES,
         new=f"torch.softmax({SCORES}, dim=-1)",
         looks_like="Your result is that of attention with two softmaxes, one before the masks and one after them.",
-        read_again="A softmax of weights makes them nearly equal. Figure 2 (left) of the paper has one softmax; see "
-        "what comes before it.",
+        read_again="Applying a softmax to weights makes them nearly equal. Figure 2 (left) of the paper has one "
+        "softmax; see what comes before it.",
     ),
     Mistake(
         id="mha.query-input-for-all",
@@ -129,8 +130,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=PROJECTIONS,
         new="split_heads(Q), split_heads(K), split_heads(V)",
         looks_like="Your queries, and perhaps your keys and values, are the inputs themselves, only split into heads.",
-        read_again="Without a projection all heads would compare the raw inputs. Look up the linear maps of the "
-        "constructor, and section 3.2.2 of the paper.",
+        read_again="Without a projection all heads would compare the raw inputs. Look up the linear maps in the "
+        "constructor, and see section 3.2.2 of the paper.",
     ),
     Mistake(
         id="mha.heads-interleaved",
@@ -146,7 +147,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=SCALE,
         new="self.d_k",
         looks_like="Your result is that of attention scaled by d_k instead of its square root.",
-        read_again="The spread of a sum of independent terms grows with the square root of their number. " + SCALING,
+        read_again="The standard deviation of a sum of independent terms grows with the square root of their "
+        "number. " + SCALING,
     ),
     Mistake(
         id="mha.scale-multiplied",
@@ -186,7 +188,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=SCORES,
         new="query @ key / math.sqrt(self.d_k)",
-        looks_like="The shapes of queries and keys do not fit: the keys are not transposed.",
+        looks_like="The shapes of queries and keys are incompatible: the keys are not transposed.",
         read_again="Each score is the dot product of one query and one key. Write down the shapes of both factors "
         "and of the scores, (B, H, T_q, T_k).",
     ),
@@ -195,8 +197,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=SCORES,
         new="query @ key.T / math.sqrt(self.d_k)",
-        looks_like="The shapes of queries and keys do not fit: all axes of the keys are reversed, not only the last "
-        "two.",
+        looks_like="The shapes of queries and keys are incompatible: all axes of the keys are reversed, not only the "
+        "last two.",
         read_again="The attribute T of a tensor is meant for matrices: on four axes it reverses the whole order, so "
         "the batch comes last. Only positions and features must be swapped.",
     ),
@@ -205,8 +207,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=SCORES,
         new="query @ key.reshape(*key.shape[:2], self.d_k, -1) / math.sqrt(self.d_k)",
-        looks_like="Your result is that of attention in which a view, not a transposition, brings the keys into the "
-        "transposed shape.",
+        looks_like="Your result is that of attention in which the keys get their transposed shape from a view, not a "
+        "transposition.",
         read_again="A view keeps the order of the numbers in memory, so parts of different keys get mixed. Only a "
         "transposition swaps two axes.",
     ),
@@ -217,7 +219,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new="key @ query.transpose(-2, -1) / math.sqrt(self.d_k)",
         looks_like="Your result is that of attention with queries and keys swapped.",
         read_again="A row of the scores belongs to one query, a column to one key. With fewer queries than keys, the "
-        "shape would show it.",
+        "shape would reveal the mistake.",
     ),
     Mistake(
         id="mha.sigmoid",
@@ -234,8 +236,8 @@ MISTAKES: tuple[Mistake, ...] = (
         new=OUTPUT + "\n        x = self.W_o(x.transpose(1, 2).flatten(2))"
         ".unflatten(2, (self.num_heads, self.d_k)).transpose(1, 2)",
         looks_like="Your result already has W_o applied to it.",
-        read_again="The method forward applies W_o to your result, so it would be applied twice. See under Returns "
-        "in the docstring.",
+        read_again="The method forward applies W_o to your result, so it would be applied twice. See the Returns "
+        "section of the docstring.",
     ),
     Mistake(
         id="mha.dropout-always-on",
@@ -247,7 +249,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "encoder and the decoder do that.",
         random=True,
     ),
-    # The visible tests only warn of it.
+    # The visible tests only warn of this.
     Mistake(
         id="mha.dropout-on-weights",
         module="mha",
@@ -258,7 +260,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "the sub-layers (section 5.4); the encoder and the decoder do that.",
         seen_by="hidden",
     ),
-    # The visible tests only warn of it.
+    # The visible tests only warn of this.
     Mistake(
         id="mha.softmax-overflows",
         module="mha",
@@ -269,7 +271,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "subtract the largest score, no exponential is above 1; PyTorch's own softmax does this.",
         seen_by="hidden",
     ),
-    # The visible tests only warn of it.
+    # The visible tests only warn of this.
     Mistake(
         id="mha.detached",
         module="mha",
@@ -280,7 +282,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "disabled gradients, NumPy, or Python numbers.",
         seen_by="hidden",
     ),
-    # The visible tests only warn of it.
+    # The visible tests only warn of this.
     Mistake(
         id="mha.query-changed-in-place",
         module="mha",

@@ -199,8 +199,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=PADDING,
         new="scores.masked_fill(key_padding_mask != 0, lowest)",
         looks_like="The shape of the key padding mask, (B, T_k), does not fit the scores, (B, H, T_q, T_k).",
-        read_again="Broadcasting aligns axes from the right, so the batch axis of the mask meets the query axis. "
-        "Write the shapes below each other; the mask needs axes of size 1 where it has none.",
+        read_again="Broadcasting aligns axes from the right, so the batch axis of the mask meets the query axis. Write "
+        "the two shapes one below the other; the mask needs axes of size 1 where it has none.",
     ),
     Mistake(
         id="mha.padding-mask-batch-meets-heads",
@@ -210,7 +210,8 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="In every sentence, head 0 uses the key padding mask of sentence 0, head 1 the mask of sentence "
         "1, and so on.",
         read_again="The batch axis of the mask meets the head axis of the scores. If you fold heads into the batch, "
-        "the copies of the masks may be in a different order than the heads. Write the axes of both below each other.",
+        "the copies of the masks may be in a different order from the heads. Write down the axes of both, one below "
+        "the other.",
     ),
     Mistake(
         id="mha.attention-mask-not-unsqueezed",
@@ -220,8 +221,8 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="In every sentence, head 0 uses the attention mask of sentence 0, head 1 the mask of sentence 1, "
         "and so on.",
         read_again="The batch axis of the mask meets the head axis of the scores. If you fold heads into the batch, "
-        "the copies of the masks may be in a different order than the heads. Write the axes of both below each "
-        "other. One mask for all sentences hides it.",
+        "the copies of the masks may be in a different order from the heads. Write down the axes of both, one below "
+        "the other. With one mask for all sentences, the mistake does not show.",
     ),
     Mistake(
         id="mha.padding-mask-on-queries",
@@ -258,7 +259,7 @@ MISTAKES: tuple[Mistake, ...] = (
         read_again="Scores may be much higher or lower than you expect, but a masked key must never get any weight. "
         "What is the lowest number that the dtype of the scores can hold?",
     ),
-    # On the stored inputs it deviates less than correct code may.
+    # On the stored inputs, the error is within the tolerance.
     Mistake(
         id="mha.fill-minus-20",
         module="mha",
@@ -277,7 +278,7 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result is that of attention that gives all its weight to the masked keys.",
         read_again="The softmax turns the largest score into the largest weight, but a masked key must get no weight.",
     ),
-    # The visible tests warn of it.
+    # The visible tests warn of this.
     Mistake(
         id="mha.zeros-forbidden",
         module="mha",

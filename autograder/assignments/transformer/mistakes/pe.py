@@ -10,8 +10,8 @@ SINES = "pe[:, 0::2] = torch.sin(angle)"
 COSINES = "pe[:, 1::2] = torch.cos(angle[:, : d_model // 2])"
 OUTPUT = "return x + self.pe[:, :T]"
 
-FORMULA = "Put small numbers into the formula of the docstring, for example d_model = 4, and compare with your values."
-SLICING = "The table is (1, max_seq_length, d_model) and the embeddings are (B, T, d_model)."
+FORMULA = "Put small numbers into the formula in the docstring, for example d_model = 4, and compare with your values."
+SLICING = "The table has shape (1, max_seq_length, d_model), and the embeddings have shape (B, T, d_model)."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
@@ -20,8 +20,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=f"{SINES}\n        {COSINES}",
         new="pe[:, 0::2] = torch.cos(angle)\n        pe[:, 1::2] = torch.sin(angle[:, : d_model // 2])",
         looks_like="Your table has the cosines in the even columns and the sines in the odd ones.",
-        read_again="Columns are counted from 0, so the first column is an even column. See the two formulas in the "
-        "docstring.",
+        read_again="Columns are counted from 0, so the first column is even. See the two formulas in the docstring.",
     ),
     Mistake(
         id="pe.exponent-i",
@@ -62,7 +61,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pe",
         old=OUTPUT,
         new="return x + self.pe",
-        looks_like="The encodings that you add are not as long as the input.",
+        looks_like="The encodings that you add do not have the same length as the input.",
         read_again="Most sentences are shorter than the table and need only its first T positions. Which axis has the "
         "positions? " + SLICING,
     ),
@@ -72,7 +71,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=OUTPUT,
         new="return x + self.pe[:T]",
         looks_like="You slice the table on its first axis, which is not the position axis.",
-        read_again="In some texts the positions come first; here the batch does. " + SLICING,
+        read_again="In some code the positions come first; here the batch does. " + SLICING,
         same_as=("pe.not-sliced",),
     ),
     Mistake(
@@ -88,7 +87,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pe",
         old=FREQUENCY,
         new=FREQUENCY.replace("-math.log", "math.log"),
-        looks_like="Your table multiplies the positions by the power of 10000 instead of dividing them.",
+        looks_like="Your table multiplies the positions by the power of 10000 instead of dividing by it.",
         read_again="Wavelengths grow from left to right, so the later columns must change slowly. " + FORMULA,
     ),
     Mistake(
@@ -99,7 +98,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "        pe[:, (d_model + 1) // 2 :] = torch.cos(angle[:, : d_model // 2])",
         looks_like="Your table has all sines in the left half and all cosines in the right half.",
         read_again="Many programs do that, but here sines and cosines alternate. See the column numbers in the "
-        "formulas of the docstring.",
+        "docstring's formulas.",
     ),
     Mistake(
         id="pe.table-empty",
@@ -115,7 +114,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=COSINES,
         new=COSINES.replace("cos", "sin"),
         looks_like="Your table has sines in all columns.",
-        read_again="The two columns of a pair have the same angle but different functions. See the second formula of "
+        read_again="The two columns of a pair have the same angle but different functions. See the second formula in "
         "the docstring.",
     ),
     Mistake(
@@ -133,7 +132,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pe",
         old=POSITION,
         new="torch.arange(1, max_seq_length + 1).unsqueeze(1)",
-        looks_like="Your table is the right one shifted by one row: its first row is for position 1.",
+        looks_like="Your table is the correct table shifted by one row: its first row is for position 1.",
         read_again="The docstring says which number the first position has.",
     ),
     Mistake(

@@ -97,6 +97,7 @@ class Sublayer:
             "residual-in-place",
             "x += self.dropout({result})\n        x = {norm}(x)",
             "Your result is right, but the call changes the tensor that was passed in, as if by a += around {title}.",
-            "The operator += changes its tensor, which belongs to the caller and which autograd still needs.",
+            "The operator += modifies its tensor in place, but the tensor belongs to the caller and autograd still "
+            "needs it.",
             "hidden",
         )

@@ -1,6 +1,6 @@
 """Stand-ins: modules with the students' interface, built on torch's own layers.
 
-While one stage is graded, whatever another stage grades is taken from here, so that a wrong module costs only its own
-points. The modules import each other by bare name, as the students' do. Each of them expects nothing of the others
-but the interface, since its neighbours may be the student's.
+While one stage is graded, the functions of the other stages come from here, so that a wrong module costs only its own
+points. The modules import each other by bare name, as the students' modules do. Each relies only on the interface of
+the others, since those may be the student's.
 """

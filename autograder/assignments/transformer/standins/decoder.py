@@ -1,4 +1,4 @@
-"""Stand-in for decoder.py: torch's own decoder layer with the parts of ours put in."""
+"""Stand-in for decoder.py: torch's own decoder layer with our submodules put in."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from torch import nn
 
 
 class _Masked(nn.Module):
-    """An attention with its masks, called the way torch's layers call theirs."""
+    """Attention with its masks, callable the way torch's layers call their attention."""
 
     def __init__(self, attention: nn.Module, *masks: torch.Tensor | None) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class TransformerDecoderLayer(nn.Module):
         self_attn_mask: torch.Tensor | None = None,
     ) -> torch.Tensor:
         """x is (B, T_d, d_model), encoder_out (B, T_e, d_model); the masks are those of the interface, or None."""
-        # Only the order of torch's steps is wanted. Its own parts are replaced, so they take no memory ("meta") and
+        # Only the order of torch's steps is needed. Its submodules are replaced, so they take no memory ("meta") and
         # have no dropout. The new layer is in training mode, which keeps torch away from its fused kernel; dropout
         # obeys the mode of `self.dropout`.
         kind = nn.TransformerEncoderLayer if self.encoder_attn is None else nn.TransformerDecoderLayer
@@ -79,7 +79,7 @@ class TransformerDecoderLayer(nn.Module):
         self_attn_mask: torch.Tensor | None = None,
         cache: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """All positions are computed again, which is no answer; of them the last one is behind the cache."""
+        """Recompute all positions, which does not count as a solution, and append the last one to the cache."""
         y: torch.Tensor = self(x, encoder_out, encoder_padding_mask, self_attn_padding_mask, self_attn_mask)
         return torch.hstack([y if cache is None else cache, y[:, y.size(1) - (cache is not None) :]])
 
@@ -126,7 +126,7 @@ class TransformerDecoder(nn.Module):
         encoder_padding_mask: torch.Tensor | None = None,
         cache: list[torch.Tensor] | None = None,
     ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        """All positions are computed again, whatever the cache holds, which is no answer."""
+        """Recompute all positions, whatever the cache contains, which does not count as a solution."""
         outputs = [x]
         for layer in self.layers:
             masks = (encoder_padding_mask, decoder_padding_mask, decoder_attention_mask)

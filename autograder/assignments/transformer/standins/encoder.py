@@ -1,4 +1,4 @@
-"""Stand-in for encoder.py: torch's own encoder layer with the parts of ours put in."""
+"""Stand-in for encoder.py: torch's own encoder layer with our submodules put in."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from torch import nn
 
 
 class _Masked(nn.Module):
-    """An attention with its masks, called the way torch's layers call theirs."""
+    """Attention with its masks, callable the way torch's layers call their attention."""
 
     def __init__(self, attention: nn.Module, *masks: torch.Tensor | None) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class TransformerEncoderLayer(nn.Module):
 
     def forward(self, x: torch.Tensor, self_attn_padding_mask: torch.Tensor | None = None) -> torch.Tensor:
         """x is (B, T, d_model), the mask (B, T) or None."""
-        # Only the order of torch's steps is wanted. Its own parts are replaced, so they take no memory ("meta") and
+        # Only the order of torch's steps is needed. Its submodules are replaced, so they take no memory ("meta") and
         # have no dropout. The new layer is in training mode, which keeps torch away from its fused kernel; dropout
         # obeys the mode of `self.dropout`.
         layer = nn.TransformerEncoderLayer(1, 1, 1, dropout=0.0, batch_first=True, device="meta")

@@ -6,16 +6,16 @@ from torch.nn import functional as F
 
 
 def _project(layer: nn.Linear, x: torch.Tensor, num_heads: int) -> torch.Tensor:
-    """Apply the part of a linear layer that belongs to each head: (B, T, d_model) -> (B, H, T, d_k)."""
+    """Apply each head's part of a linear layer: (B, T, d_model) -> (B, H, T, d_k)."""
     parts = zip(layer.weight.chunk(num_heads), layer.bias.chunk(num_heads), strict=True)  # (d_k, d_model), (d_k,)
     return torch.stack([F.linear(x, weight, bias) for weight, bias in parts], dim=1)
 
 
 def _forbidden(name: str, mask: torch.Tensor, shape: tuple[int, ...], queries: int, keys: int) -> torch.Tensor:
-    """Where a mask is not zero.
+    """True where a mask is not zero.
 
     Raises:
-        ValueError: if the mask does not have the shape that the interface asks for.
+        ValueError: if the mask does not have the shape that the interface requires.
     """
     sizes = tuple(mask.shape)
     if len(sizes) != len(shape) or any(size not in (1, full) for size, full in zip(sizes, shape, strict=True)):
@@ -27,7 +27,7 @@ def _forbidden(name: str, mask: torch.Tensor, shape: tuple[int, ...], queries: i
 
 
 class MultiHeadAttention(nn.Module):
-    """Multi-head attention: `W_q`, `W_k`, `W_v` and `W_o` are linear layers of d_model to d_model."""
+    """Multi-head attention: `W_q`, `W_k`, `W_v` and `W_o` are linear layers from d_model to d_model."""
 
     def __init__(self, d_model: int, num_heads: int) -> None:
         super().__init__()

@@ -14,8 +14,8 @@ class PositionalEncoding(nn.Module):
         super().__init__()
         self.d_model, self.max_seq_length = d_model, max_seq_length
         pairs = (d_model + 1) // 2
-        # Complex numbers whose angles turn by 10000^(-2i / d_model) a position; in float64, so that late positions
-        # are exact whatever the default type is.
+        # Complex numbers that turn by the angle 10000^(-2i / d_model) per position; in float64, so that late positions
+        # are exact whatever the default dtype is.
         frequency = torch.logspace(0, -8 * (pairs - 1) / d_model, pairs, dtype=torch.float64)
         angle = torch.arange(max_seq_length, dtype=torch.float64).outer(frequency)
         points = torch.polar(torch.ones_like(angle), angle)

@@ -15,7 +15,7 @@ from autograder.assignments.transformer.trained import (
 from autograder.grading.graded_case import inside
 from autograder.sandbox.remote_modules import ObjectProxy
 
-FOLLOWED = 4  # sentences that show the line of a mistake, as far as they do: all 30 take seven times as long
+FOLLOWED = 4  # sentences traced to locate a mistake: all 30 would take seven times as long
 
 
 class TestDecoder(TrainedTestCase):
@@ -44,7 +44,7 @@ class TestDecoder(TrainedTestCase):
             self.check_model()
 
     def check_without_source(self) -> None:
-        """Fail unless a small layer without cross-attention, that of a language model, returns the stored tensor."""
+        """Fail unless a small layer without cross-attention, as in a language model, returns the stored tensor."""
         layer = self.student.decoder.TransformerDecoderLayer(*SMALL, 0.0, no_encoder_attn=True)
         layer.load_state(small_weights(layer.shapes()))
         y = layer(small_arguments(decoder=True)["x"])
@@ -73,7 +73,7 @@ class TestDecoder(TrainedTestCase):
         B, T_d, _ = expected.shape
         inputs = {name: stored[name] for name in ("enc_output", "src_padding_mask")}
         inputs |= {"tgt": stored["tgt"][:B, :T_d], "tgt_lengths": stored["tgt_lengths"][:B]}
-        # Of the vocabulary a part is stored. Its columns of the output layer have full rank, so any change of the
+        # Only part of the vocabulary is stored. Its columns of the output layer have full rank, so any change of the
         # decoder's last state shows in them.
         shape = (B, T_d, int(stored["vocab_size"]))
         score = self.part_of_scores(self.trained_transformer(), shape, "dec_output", "B T_d tgt_vocab_size", columns)
@@ -94,7 +94,7 @@ class TestDecoder(TrainedTestCase):
         self.warn_of_side_effects(model, {**source, **target}, "forward_decoder", weights, where)
 
     def check_longer_target(self) -> None:
-        """Fail unless a small model computes the same for a target after a shorter one as by itself."""
+        """Fail unless a small model computes the same for a target after a shorter target as in a first call."""
         tgt, source = np.array([[1, 4, 8, 3], [1, 9, 5, 2]]), numbers(2, 3, TINY["d_model"])
         inputs = {"enc_output": source, "src_padding_mask": np.zeros((2, 3))}
         short = {**inputs, "tgt": tgt[:, :2], "tgt_lengths": np.array([2, 2])}

@@ -34,7 +34,7 @@ class TestEncoder(TrainedTestCase):
         result = model.forward_encoder(src=stored["src"], src_lengths=stored["src_lengths"])
         enc_output, src_padding_mask = self.items(result, 2, "forward_encoder")
         real = inside(stored["src_lengths"])
-        # Any non-zero value marks padding. The mask comes first: a wrong one spoils the output.
+        # Any non-zero value marks padding. The mask comes first: a wrong mask spoils the output.
         mask = src_padding_mask != 0 if hasattr(src_padding_mask, "shape") else src_padding_mask
         self.assert_tensor(mask, ~real, "src_padding_mask", "B T_e")
         self.assert_tensor(enc_output, stored["enc_output"], "enc_output", "B T_e d_model", where=real[..., None])

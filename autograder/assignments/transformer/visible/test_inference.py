@@ -18,7 +18,7 @@ from autograder.grading.graded_case import alike
 from autograder.grading.side_effects import KEPT_WHY
 from course.text import edit_distance
 
-MOST = 1000  # tokens that are looked at: a sentence of millions is an attack
+MOST = 1000  # tokens that are checked: a sentence of millions is an attack
 
 
 class TestInference(TrainedTestCase):
@@ -54,7 +54,7 @@ class TestInference(TrainedTestCase):
                 self.check_second_call()
 
     def check_second_call(self) -> None:
-        """Fail unless a small model translates the same sentences, in reverse order, as before."""
+        """Fail unless a small model returns the same translations when the sentences are reversed."""
         model, _ = self.tiny_model(TINY["tgt_vocab_size"])
         again = {name: value[::-1].copy() if np.ndim(value) else value for name, value in TINY_SENTENCES.items()}
         first, second = (self.items(model.inference(**source), 2, "inference")[0] for source in (TINY_SENTENCES, again))
@@ -70,9 +70,9 @@ class TestInference(TrainedTestCase):
         self.warn_of_changes(layer, arguments, "forward_one_step_ec", real)
 
     def check_start(self) -> None:
-        """Fail unless a small model starts with its own start token, none of the source's, and ends at the limit.
+        """Fail unless a small model starts with its own start token, not a source token, and ends at the limit.
 
-        Its end token is none that it can predict.
+        Its end token is one that it cannot predict.
         """
         model, _ = self.tiny_model(TINY["tgt_vocab_size"])
         decoded, _ = self.items(model.inference(**{**TINY_SENTENCES, "max_output_length": 3}), 2, "inference")
@@ -96,7 +96,7 @@ class TestInference(TrainedTestCase):
         self.check_cost()
 
     def check_first_step(self) -> None:
-        """Fail unless a step of a small layer without a cache gives all positions."""
+        """Fail unless a step of a small layer without a cache returns all positions."""
         layer = self.student.decoder.TransformerDecoderLayer(*SMALL, KEPT)
         layer.load_state(small_weights(layer.shapes()))
         arguments = small_arguments(decoder=True)
@@ -145,7 +145,7 @@ class TestInference(TrainedTestCase):
             self.check_new_list()
 
     def check_steps_of_all(self) -> None:
-        """Fail unless the steps of a small decoder agree with all its layers at once, with a cache and without."""
+        """Fail unless a small decoder's steps, with and without a cache, agree with decoding all at once."""
         stack = self.student.decoder.TransformerDecoder(2, *SMALL, KEPT, False, None)
         stack.load_state(small_weights(stack.shapes()))
         x, cache = numbers(2, 3, SMALL[0]), None
@@ -159,7 +159,7 @@ class TestInference(TrainedTestCase):
             self.assert_tensor(y, right[:, -1:], f"y of a step {words}", "B one d_model")
 
     def check_new_list(self) -> None:
-        """Fail if a step of a small decoder changes the list of caches that it is given."""
+        """Fail if a step of a small decoder changes the list of caches that is passed in."""
         stack = self.student.decoder.TransformerDecoder(2, *SMALL, KEPT, False, None)
         stack.load_state(small_weights(stack.shapes()))
         x = numbers(2, 3, SMALL[0])
@@ -182,7 +182,7 @@ class TestInference(TrainedTestCase):
                 self.assert_tensor(cache[layer], right, f"{name}, layer {layer}", "1 T d_model")
 
     def check_tiny(self) -> None:
-        """Fail unless a small model decodes two short sentences as it should: tokens and caches."""
+        """Fail unless a small model decodes two short sentences correctly: tokens and caches."""
         stored = self.stored("tiny")
         model, _ = self.tiny_model(int(stored["eos_idx"]))
         decoded, caches = self.items(model.inference(**TINY_SENTENCES), 2, "inference")

@@ -10,12 +10,12 @@ from autograder.sandbox.student_faults import NotStarted, Raised
 
 
 def shifted_keys(query: np.ndarray, key: np.ndarray, most: float) -> np.ndarray:
-    """The keys plus one vector for all, which adds to all scores of a query the same number, at most this one."""
+    """The keys plus a shared vector, which adds the same number (at most `most`) to all scores of a query."""
     shift = np.random.Generator(np.random.PCG64(1)).standard_normal(key.shape[-1])
     return np.asarray(key + shift * most * np.sqrt(key.shape[-1]) / np.abs(query @ shift).max())
 
 
-LARGE_LIMIT = 1e-3  # for scores near 700: a softmax in float32, as some write it, has them to 3e-5
+LARGE_LIMIT = 1e-3  # for scores near 700: a softmax in float32, as some write it, is accurate to 3e-5
 
 
 class TestMultiHeadAttention(RelativeTestCase):
@@ -40,8 +40,8 @@ class TestMultiHeadAttention(RelativeTestCase):
     def projected(self, stored: dict[str, np.ndarray]):
         """Attention that has projected the inputs of a case.
 
-        The two methods may share what they keep on the object, and `forward` projects first. A projection that does not
-        work costs its own test only.
+        The two methods may share attributes of the object, and `forward` projects first. A projection that does not
+        work costs points only in its own test.
         """
         mha = self.attention()
         with contextlib.suppress(NotStarted, Raised):
@@ -49,7 +49,7 @@ class TestMultiHeadAttention(RelativeTestCase):
         return mha
 
     def on_heads(self, heads: dict[str, np.ndarray]):
-        """Attention that has just projected to these heads, with weights that change nothing; see `projected`."""
+        """Attention, right after the projection to these heads, with weights that change nothing; see `projected`."""
         H, d_k = heads["query"].shape[1], heads["query"].shape[-1]
         mha = self.student.mha.MultiHeadAttention(d_model=H * d_k, num_heads=H)
         state = {f"W_{name}.weight": np.eye(H * d_k) for name in "qkvo"}
@@ -99,7 +99,7 @@ class TestMultiHeadAttention(RelativeTestCase):
         before = len(self.warnings)
         with self.only_warn(), self.student.unnoted():
             self.check_projections(stored)
-        if len(self.warnings) > before:  # wrong projections cost their own part only
+        if len(self.warnings) > before:  # wrong projections cost points only in their own part
             self.warnings.pop()
         else:
             self.warn_of_side_effects(mha, {**inputs, **masks}, weights=self.stored("weights"))
@@ -111,7 +111,7 @@ class TestMultiHeadAttention(RelativeTestCase):
         with self.or_else(self.check_padding):
             self.check_attention("key_padding", **self.masks("key_padding"))
         stored, [(name, mask)] = self.stored("key_padding"), self.masks("key_padding").items()
-        with self.only_warn():  # a score of 0 is one like any other
+        with self.only_warn():  # a score of 0 is a score like any other
             heads = {one: stored[one] for one in ("query", "key", "value")}
             even = heads | {"query": 0 * heads["query"]}
             x = self.on_heads(even).compute_scaled_dot_product_attention(**even, **{name: mask})
@@ -120,7 +120,7 @@ class TestMultiHeadAttention(RelativeTestCase):
             merged = mean.swapaxes(1, 2).reshape(len(mean), 1, -1)  # (B, H, 1, d_k) -> (B, 1, d_model)
             expected = np.broadcast_to(merged, stored["x"].shape)
             self.assert_tensor(x, expected, "x, for queries that are all 0,", "B T_q d_model")
-        with self.only_warn():  # exp() of such a score is no finite number
+        with self.only_warn():  # exp() of such a score is not finite
             loud = heads | {"query": 1e5 * heads["query"]}
             x = self.on_heads(loud).compute_scaled_dot_product_attention(**loud)
             self.assert_form(x, stored["x"].shape, "x, for queries 100,000 times as large,", "B T_q d_model")

@@ -1,4 +1,4 @@
-"""Formulations of the functions of training, and of the parts of today's models."""
+"""Formulations of the training functions, and of the parts of today's models."""
 
 from autograder.authoring.formulations import Formulation
 

@@ -1,4 +1,4 @@
-"""What the hidden tests share: random weights, sizes, masks, and functions that get a model."""
+"""Shared by the hidden tests: random weights, sizes, masks, and calls of functions that take a model."""
 
 import math
 from collections.abc import Callable
@@ -24,19 +24,19 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
 
     @property
     def modules(self) -> Twins:
-        """The modules of the student and of the reference, for functions."""
+        """The student's and the reference's modules, for calling functions."""
         return Twins(self.student, self.reference)  # type: ignore[arg-type]
 
     def beside(self, model: Twins) -> Twins:
-        """(modules, model) of the student and of the reference, for functions that get a model."""
+        """The student's and the reference's (modules, model), for functions that take a model."""
         return Twins((self.student, model.student), (self.reference, model.reference))  # type: ignore[arg-type]
 
     def gives(self, twins: Twins, name: str, axes: str, *arguments: Any, where: np.ndarray | None = None) -> np.ndarray:
-        """Fail unless a call with these arguments gives the same tensor as with the reference; it is given back."""
+        """Fail unless a call with these arguments returns the reference's tensor; return this tensor."""
         return self.same(lambda model: model(*arguments), twins, name, axes, where)
 
     def same_result(self, function: str, name: str, axes: str, *arguments: Any, at_most: float = math.inf) -> None:
-        """Fail unless a function, "module.name", gives the same tensor as the reference's."""
+        """Fail unless a function, "module.name", returns the same tensor as the reference's."""
         module, _, short = function.partition(".")
         call = lambda modules: getattr(getattr(modules, module), short)(*arguments)  # noqa: E731
         self.same(call, self.modules, name, axes, at_most=at_most)
@@ -44,14 +44,14 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
     def same_dropout(
         self, build: Callable[[Any, float], Any], call: Callable[[Any], Any], axes: str, where: np.ndarray | None = None
     ) -> None:
-        """Fail unless dropout stands where it does in the reference.
+        """Fail unless dropout is applied where it is in the reference.
 
-        Where dropout keeps every element it multiplies by 1 / (1 - p), which shows where it is applied; if it drops
-        every element, the result there is 0. Nothing is left to chance but that two calls with a probability of 0.5
+        If dropout keeps every element, it multiplies by 1 / (1 - p), which shows where it is applied; if it drops
+        every element, the result there is 0. Only one check is random: two calls with a probability of 0.5 must
         differ.
 
         Args:
-            build: makes the object with a given probability of dropout.
+            build: creates the object with a given dropout probability.
         """
         for p, done in ((KEPT, "keeps"), (DROPPED, "drops")):
             model = self.train(self.twins(partial(_swapped, build, p)))
@@ -64,21 +64,21 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
         self.assert_chance(lambda: call(chance), where)
 
     def same_number(self, call: Callable[[Any], Any], twins: Twins, name: str) -> None:
-        """Fail unless a call gives the same number as with the reference."""
+        """Fail unless a call returns the same number as the reference's."""
         actual = call(twins.student)
         self.assert_number(actual, self.right(call, twins.reference), name)
 
     def head_sizes(self) -> tuple[int, int]:
-        """Heads, and their features: no power of 4, see the scale."""
+        """The number of heads, and d_head, which is not a power of 4: the scale would be exact."""
         return self.pick(2, 3, 5), self.pick(3, 5, 6, 7, 10)
 
     def layer_sizes(self) -> tuple[int, int, int]:
-        """d_model, heads, d_ff of a small layer."""
+        """d_model, the number of heads, and d_ff of a small layer."""
         H, d_head = self.head_sizes()
         return H * d_head, H, self.pick(20, 34, 50)
 
     def config(self, **changes: Any) -> dict[str, Any]:
-        """The sizes of a small model of tokens."""
+        """The sizes of a small model that reads tokens."""
         d_model, H, d_ff = self.layer_sizes()
         return {
             "vocab_size": self.pick(31, 40, 53),
@@ -93,13 +93,13 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
         }
 
     def tokens(self, config: dict[str, Any], B: int, T: int) -> np.ndarray:
-        """Random tokens, the padding token among them."""
+        """Random tokens, including the padding token."""
         tokens = self.rng.integers(config["vocab_size"], size=(B, T))
         tokens[-1, T // 3] = config["padding_idx"]
         return tokens
 
     def masks(self, B: int, T: int) -> dict[str, np.ndarray]:
-        """Masks of all shapes. Each row leaves a key at least."""
+        """Masks of all shapes. Each row allows at least one key."""
         own = self.rng.random((B, T, T)) < 0.5
         np.put_along_axis(own, self.rng.integers(T, size=(B, T, 1)), False, axis=-1)
         keys = self.rng.random((B, 1, T)) < 0.5
@@ -108,5 +108,5 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
 
 
 def _swapped(build: Callable[[Any, float], Any], p: float, modules: Any) -> Any:
-    """An object with a given probability of dropout."""
+    """An object with a given dropout probability."""
     return build(modules, p)

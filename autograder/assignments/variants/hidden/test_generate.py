@@ -1,4 +1,4 @@
-"""Stage 4, hidden: caches of other models, caches of random numbers, filters, greedy and sampled texts."""
+"""Stage 4, hidden: caches of other models, random caches, filters, greedy and sampled texts."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from autograder.assignments.variants.hidden.models import VariantsTestCase
 from autograder.assignments.variants.visible.checks import softmax
 from autograder.grading.hidden_case import Twins
 
-MANY = 4000  # texts, when their frequencies are counted
+MANY = 4000  # sampled texts whose frequencies are counted
 
 
 class TestGenerate(VariantsTestCase):
@@ -17,7 +17,7 @@ class TestGenerate(VariantsTestCase):
         return self.twins(lambda modules: modules.language_model.DecoderTransformer(**config)), config
 
     def read(self, model: Twins, config: dict[str, Any], tokens: np.ndarray, cache: Any = None) -> Any:
-        """Fail unless logits and cache are right; the cache of the reference is given back, so that errors end here."""
+        """Fail unless logits and cache are correct; return the reference's cache, so that errors do not add up."""
 
         def call(pair: Any) -> Any:
             modules, model = pair
@@ -35,7 +35,7 @@ class TestGenerate(VariantsTestCase):
         return [[np.array(tensor) for tensor in pair] for pair in expected]
 
     def random_cache(self, config: dict[str, Any], B: int, T: int) -> list[list[np.ndarray]]:
-        """A cache that no tokens could have made."""
+        """A random cache, which no tokens could produce."""
         H = config["num_heads"]
         shape = B, H, T, config["d_model"] // H
         return [[self.random(*shape), self.random(*shape)] for _ in range(config["num_layers"])]
@@ -49,7 +49,7 @@ class TestGenerate(VariantsTestCase):
                 self.read(model, config, self.tokens(config, B, T))
             three, sizes = self.model(num_layers=3, num_heads=1, d_model=7)
             self.read(three, sizes, self.tokens(sizes, 2, 4))
-            # The cached way is the usual one, position by position.
+            # With and without a cache, the results are the same.
             tokens = self.tokens(config, 2, 6)
             logits, _ = self.items(self.student.generate.forward_cached(model.student, tokens), 2, "forward_cached")
             self.assert_tensor(logits, self.right(lambda model: model(tokens), model.reference), "the logits", "B T V")
@@ -61,7 +61,7 @@ class TestGenerate(VariantsTestCase):
             self.refuses(lambda: self.student.generate.forward_cached(model.student, step, cache), longest + 1, longest)
 
     def test_steps_with_cache(self):
-        """Steps after prompts of other lengths, and with random caches, which must be used as they are."""
+        """Steps after prompts of other lengths, and with random caches, which must be used unchanged."""
         model, config = self.model()
         tokens = self.tokens(config, 2, 6)
         cache = self.read(model, config, tokens[:, :3])
@@ -74,7 +74,7 @@ class TestGenerate(VariantsTestCase):
         self.keeps(model, step, given)
 
     def keeps(self, model: Twins, step: np.ndarray, cache: Any) -> None:
-        """Fail if a call changes the cache that it was given."""
+        """Fail if a call changes the cache that was passed in."""
         after = self.items(
             self.student.drivers.cache_after_forward_cached(model.student, step, cache), len(cache), "the cache"
         )
@@ -98,7 +98,7 @@ class TestGenerate(VariantsTestCase):
                         self.filter(2.5 * self.random(*shape), options)
 
     def filter(self, logits: np.ndarray, options: dict[str, Any]) -> None:
-        """Fail unless the filtered distribution is right, and the logits are left alone."""
+        """Fail unless the filtered distribution is correct and the logits are unchanged."""
         right = self.right(lambda modules: modules.generate.filter_logits(logits, **options), self.reference)
         filtered = self.student.generate.filter_logits(logits, **options)
         given = ", ".join(f"{name}={value:.2g}" for name, value in options.items())
@@ -151,7 +151,7 @@ class TestGenerate(VariantsTestCase):
                 self.frequencies(model, config, options)
 
     def frequencies(self, model: Twins, config: dict[str, Any], options: list[Any]) -> None:
-        """Fail unless the next tokens are as frequent as the filtered distribution of the reference says."""
+        """Fail unless the next tokens are as frequent as in the reference's filtered distribution."""
         prompt = self.tokens(config, 1, 3)
 
         def distribution(pair: Any) -> Any:

@@ -14,13 +14,13 @@ Build = Callable[[Any, float], Any]
 
 class TestHeads(VariantsTestCase):
     def check(self, build: Build, d_model: int, H: int, width: int, axes: str, all_padding: bool = True) -> None:
-        """Fail unless attention does all that its docstring promises.
+        """Fail unless attention does everything that its docstring promises.
 
         Args:
-            build: makes the attention with a given probability of dropout.
-            H: the number of heads; there are as many sequences, so that an axis at the wrong place does not show by
-                its size.
-            width: the number of features that come out.
+            build: creates the attention module with a given dropout probability.
+            H: the number of heads; there are as many sequences, so that a misplaced axis does not show in the
+                shape.
+            width: the number of features in the result.
         """
         attention = self.twins(lambda modules: build(modules, 0.3))
         (T,) = self.sizes(1)
@@ -31,7 +31,7 @@ class TestHeads(VariantsTestCase):
             self.keeps_arguments(attention.student, {"x": x})
             self.same_gradients(attention, {"x": x}, self.random(2, 2, width), "B T d_model")
             self.same_dropout(build, lambda model: model(x), axes)
-            if all_padding:  # not of heads in a list
+            if all_padding:  # not for a list of heads
                 half = self.twins(lambda modules: build(modules, 0.5))
                 own = H if width == d_model else 1
                 weights = self.weights(half.reference)
@@ -60,14 +60,14 @@ class TestHeads(VariantsTestCase):
             self.nothing_left(attention, x, np.repeat(mask, T, axis=1), axes)
 
     def scores_of_zero(self, build: Build, x: np.ndarray, mask: np.ndarray, axes: str) -> None:
-        """Fail unless a score of 0 is one like any other: queries are all 0."""
+        """Fail unless a score of 0 is treated like any other: all queries are 0."""
         attention = self.both(lambda modules: build(modules, 0.3))
         weights = self.weights(attention.reference)
         self.load(attention, {name: without_queries(name, values) for name, values in weights.items()})
         self.gives(attention, "the output when all scores are 0", axes, x, mask)
 
     def large_scores(self, build: Build, x: np.ndarray, mask: np.ndarray, axes: str) -> None:
-        """Fail unless the output is right for scores that are large numbers of both signs."""
+        """Fail unless the output is correct for large positive and negative scores."""
         attention = self.both(lambda modules: build(modules, 0.3))
         weights = self.weights(attention.reference)
         for shift in SHIFTS:
@@ -85,11 +85,11 @@ class TestHeads(VariantsTestCase):
         before, after = attention.student(x, mask), attention.student(louder, mask)
         self.assert_form(before, (2, T, width), "the output", axes)
         shown = np.arange(T)[None, :, None] < 4
-        wrong = "masked keys have weight: different ones change the output"
+        wrong = "masked keys have weight: changing them changes the output"
         self.unchanged(after, before, wrong, "the output", axes, np.broadcast_to(shown, before.shape))
 
     def nothing_left(self, attention: Twins, x: np.ndarray, mask: np.ndarray, axes: str) -> None:
-        """Fail unless sequence 0, of which nothing may be seen, is finite, and the others are right."""
+        """Fail unless sequence 0, which is fully masked, is finite and the others are correct."""
         title = "the output with a sequence that is all padding"
         others = np.array([False, True, True])[:, None, None]
         y = self.same(lambda model: model(x, mask), attention, title, axes, others)

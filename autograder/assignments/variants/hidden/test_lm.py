@@ -21,7 +21,7 @@ TEXTS = (
 
 @cache
 def texts() -> list[list[int]]:
-    """Texts of our own in tokens of the checkpoint, all of the same length."""
+    """Our own texts as tokens of the checkpoint, all cut to the same length."""
     from course.text import Tokenizer
 
     tokenizer = Tokenizer(checkpoints() / CHECKPOINT / "tokenizer.model")
@@ -31,7 +31,7 @@ def texts() -> list[list[int]]:
 
 class TestLanguageModel(VariantsTestCase, TrainedTestCase):
     def test_block(self):
-        """Layers of other sizes, with all masks and without, their gradients and their dropout."""
+        """Layers of other sizes, with all masks and without a mask, their gradients and their dropout."""
         d_model, H, d_ff = self.layer_sizes()
 
         def build(modules: Any, p: float) -> Any:
@@ -104,7 +104,7 @@ class TestLanguageModel(VariantsTestCase, TrainedTestCase):
         with self.part("padding"):
             for B, T in ((3, 7), (1, 5), (2, 2)):
                 tokens = self.tokens(config, B, T)
-                tokens[:, :2] = (padding + 1) % config["vocab_size"]  # there is something to predict
+                tokens[:, :2] = (padding + 1) % config["vocab_size"]  # at least one token to predict
                 tokens[np.arange(T) >= np.maximum(self.lengths(B, T), 2)[:, None]] = padding
                 self.same_loss(model, tokens, "the loss")
             tokens = self.tokens(config, 2, 7)
@@ -118,5 +118,5 @@ class TestLanguageModel(VariantsTestCase, TrainedTestCase):
             self.refuses(lambda: model.student.loss(long), longest + 1, longest)
 
     def same_loss(self, model: Twins, tokens: np.ndarray, name: str) -> None:
-        """Fail unless the loss is right."""
+        """Fail unless the loss is correct."""
         self.same(lambda model: model.loss(tokens), model, name, "")

@@ -30,13 +30,13 @@ class TestModern(VariantsTestCase):
             self.same_in_half("rms_norm_in_float16", "the output in float16", "B T size", FLOAT16_LIMIT, weight, x)
 
     def same_in_half(self, driver: str, name: str, axes: str, limit: float, *arguments: np.ndarray) -> None:
-        """Fail unless a driver gives in half precision nearly what the reference gives without it."""
+        """Fail unless a driver's half-precision result is close to the reference's exact result."""
         right = self.right(lambda modules: getattr(modules.drivers, driver)(*arguments, exact=True), self.reference)
         actual = getattr(self.student.drivers, driver)(*arguments)
         self.assert_tensor(actual, right, name, axes, limit=limit)
 
     def test_rotate(self):
-        """Other sizes and positions; products that depend on the distance only; bfloat16; odd numbers of features."""
+        """Other sizes and positions; products that depend only on the distance; bfloat16; odd numbers of features."""
         with self.part("angles"):
             for shape in ((5, 6), (3, 5, 2), (2, 3, 5, 10), (5, 5, 5, 4)):
                 x, positions = self.random(*shape), self.rng.permutation(60)[:5]
@@ -58,7 +58,7 @@ class TestModern(VariantsTestCase):
                 self.refuses(partial(self.student.modern.rotate, x, np.arange(3)), features)
 
     def product(self, q: np.ndarray, k: np.ndarray, at: np.ndarray, other: np.ndarray) -> float:
-        """The product of a query and a key, turned at their positions."""
+        """The product of a query and a key, each rotated for its position."""
         turned = [self.student.modern.rotate(x, positions) for x, positions in ((q, at), (k, other))]
         for x in turned:
             self.assert_form(x, q.shape, "the rotated x", "T d_head")
@@ -84,7 +84,7 @@ class TestModern(VariantsTestCase):
         return self.twins(lambda modules: modules.modern.GroupedQueryAttention(*sizes))
 
     def read(self, attention: Twins, x: np.ndarray, cache: Any = None) -> None:
-        """Fail unless output and cache are right."""
+        """Fail unless output and cache are correct."""
 
         def call(model: Any) -> Any:
             return model(x, cache)

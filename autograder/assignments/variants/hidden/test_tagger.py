@@ -50,7 +50,7 @@ class TestTagger(VariantsTestCase):
         with self.part("padding"):
             lengths = self.rng.integers(2, T - 1, size=4)
             tokens = self.tokens(config, 4, T)
-            tokens[:, 1] = config["padding_idx"]  # a token like others: lengths alone say what padding is
+            tokens[:, 1] = config["padding_idx"]  # a token like any other: only the lengths define the padding
             real = (np.arange(T) < lengths[:, None])[..., None]
             y = self.same(lambda model: model(tokens, lengths), model, "the logits", AXES, real)
             other = np.where(real[..., 0], tokens, (tokens + 1) % config["vocab_size"])

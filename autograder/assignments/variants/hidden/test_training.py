@@ -1,4 +1,4 @@
-"""Stage 7, hidden: other numbers for loss, rates and clipping; steps of other models; groups of other parameters."""
+"""Stage 7, hidden: other values for loss, rates and clipping; training steps and parameter groups of other models."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ class TestTraining(VariantsTestCase):
             self.loss(1000 * self.random(2, 4, 9), targets, 1, 0.2)
 
     def loss(self, logits: np.ndarray, targets: np.ndarray, padding: int, smoothing: float) -> None:
-        """Fail unless loss and gradient are right."""
+        """Fail unless loss and gradient are correct."""
         arguments = (logits, targets, padding, smoothing)
         self.same_number(lambda modules: modules.training.smoothed_loss(*arguments), self.modules, "the loss")
 
@@ -58,7 +58,7 @@ class TestTraining(VariantsTestCase):
                 self.same_rate("cosine_rate", name, max(1, step), peak, warmup, total, floor)
 
     def same_rate(self, function: str, name: str, *arguments: float) -> None:
-        """Fail unless a rate is right."""
+        """Fail unless a rate is correct."""
         self.same_number(lambda modules: getattr(modules.training, function)(*arguments), self.modules, name)
 
     def test_clip_gradients(self):
@@ -71,7 +71,7 @@ class TestTraining(VariantsTestCase):
                     self.clip(gradients, factor * length, as_iterator=number == 1)
 
     def clip(self, gradients: list[np.ndarray], max_norm: float, as_iterator: bool) -> None:
-        """Fail unless norm and gradients are right."""
+        """Fail unless norm and gradients are correct."""
 
         def call(modules: Any) -> Any:
             return modules.drivers.clip_gradients_of(gradients, max_norm, as_iterator=as_iterator)
@@ -96,7 +96,7 @@ class TestTraining(VariantsTestCase):
     def steps(
         self, model: Twins, batches: list[np.ndarray], rates: list[float], max_norm: float, evaluating: bool = False
     ) -> None:
-        """Fail unless all losses are right, and the weights at the end."""
+        """Fail unless all losses and the final weights are correct."""
 
         def call(pair: Any) -> Any:
             return pair[0].drivers.train_steps(pair[1], batches, rates, max_norm, evaluating)

@@ -9,13 +9,13 @@ from autograder.grading.hidden_case import Twins
 
 class TestVisionTransformer(VariantsTestCase):
     def image_sizes(self) -> tuple[tuple[int, int], int, int]:
-        """Height and width, which differ, the side of a patch, and channels."""
+        """Height and width, which differ, the patch size, and the number of channels."""
         P = self.pick(1, 2, 3)
         rows, columns = self.sizes(2, low=2, high=4)
         return (rows * P, columns * P), P, self.pick(1, 2, 3)
 
     def test_patch_embedding(self):
-        """Other sizes, square or not, one channel and several; the gradients; images of the wrong size."""
+        """Other sizes, square or not, one or several channels; the gradients; images of the wrong size."""
         with self.part("patches"):
             for square in (True, False):
                 (height, width), P, C = self.image_sizes()

@@ -93,7 +93,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         JOINED,
         "k = torch.cat([k, old_keys], dim=2)\n            v = torch.cat([v, old_values], dim=2)",
-        "You put the new keys and values before those of the cache.",
+        "You put the new keys and values before those in the cache.",
         CACHING,
     ),
     Mistake(
@@ -126,7 +126,7 @@ MISTAKES: tuple[Mistake, ...] = (
         CHECK,
         "if T_new > model.max_len:",
         "You compare only the number of new tokens with the maximum length, without the tokens in the cache.",
-        "The positions of the model must be enough for the whole text. See under Raises in the docstring.",
+        "The model must have enough positions for the whole text. See the Raises section of the docstring.",
         seen_by="hidden",
     ),
     Mistake(
@@ -135,7 +135,7 @@ MISTAKES: tuple[Mistake, ...] = (
         CHECK,
         "if False:",
         "You do not check for too many tokens; PyTorch raises an exception later.",
-        "The message should name both numbers. See under Raises in the docstring.",
+        "The message should name both numbers. See the Raises section of the docstring.",
     ),
     Mistake(
         "generate.cache-changed",
@@ -209,7 +209,7 @@ MISTAKES: tuple[Mistake, ...] = (
         RETURN,
         "return F.linear(x, model.token_embedding.weight), new_cache",
         "Your model has no norm before the logits.",
-        "Compare with the end of the model of stage 3.",
+        "Compare with the end of the stage 3 model.",
     ),
     Mistake(
         "generate.last-logits-only",

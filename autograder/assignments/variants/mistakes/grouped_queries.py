@@ -99,7 +99,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         JOINED,
         "k, v = torch.cat([k, cache[0]], dim=2), torch.cat([v, cache[1]], dim=2)",
-        "You put the new keys and values before those of the cache.",
+        "You put the new keys and values before those in the cache.",
         CACHING,
     ),
     Mistake(
@@ -156,7 +156,7 @@ MISTAKES: tuple[Mistake, ...] = (
         MERGED,
         "merged = heads.flatten(1, 2).reshape(x.size(0), T_new, -1)",
         "You merge the heads without first moving the head axis after the position axis.",
-        "A view never moves a number. Undo the two steps that split the heads, in reverse order.",
+        "A view does not move any numbers. Undo the two steps that split the heads, in reverse order.",
     ),
     Mistake(
         "modern.heads-not-mixed",
@@ -164,6 +164,6 @@ MISTAKES: tuple[Mistake, ...] = (
         RETURN,
         "return merged, (k, v)",
         "Your attention does not apply W_o to the heads.",
-        "See under Returns in the docstring.",
+        "See the Returns section of the docstring.",
     ),
 )

@@ -14,7 +14,10 @@ MIXED = (
     "merged = torch.cat([head(x, mask) for head in self.heads], dim=-1)  # H times (B, T, d_head) -> (B, T, d_model)"
 )
 
-SCALING = "The dot product of two vectors of d_head numbers spreads like the square root of d_head. See the docstring."
+SCALING = (
+    "The standard deviation of the dot product of two vectors of size d_head grows with the square root of "
+    "d_head. See the docstring."
+)
 MASKING = "In the masks of this assignment, True means that a key is masked. See the top of the module."
 MIXING = "The docstring of the method has the whole computation in one line."
 
@@ -25,7 +28,7 @@ MISTAKES: tuple[Mistake, ...] = (
         SCORES,
         SCORES.replace("q.size(-1)", "x.size(-1)"),
         "Your head divides the scores by the square root of d_model instead of d_head.",
-        "The vectors of the dot products have d_head numbers each. " + SCALING,
+        "The vectors in the dot products have d_head elements each. " + SCALING,
     ),
     Mistake(
         "heads.scale-missing",
@@ -33,7 +36,7 @@ MISTAKES: tuple[Mistake, ...] = (
         SCORES,
         "q @ k.transpose(-2, -1)",
         "Your head does not scale the scores.",
-        "The longer the vectors, the more the softmax attends to one key only. " + SCALING,
+        "The longer the vectors, the more the softmax concentrates on a single key. " + SCALING,
     ),
     Mistake(
         "heads.scale-without-root",
@@ -49,7 +52,7 @@ MISTAKES: tuple[Mistake, ...] = (
         WEIGHTS,
         WEIGHTS.replace("dim=-1", "dim=-2"),
         "Your head applies the softmax over the queries instead of the keys.",
-        "Every query shares a weight of 1 among the keys. Which axis of the scores is the key axis?",
+        "Every query distributes a total weight of 1 over the keys. Which axis of the scores is the key axis?",
     ),
     Mistake(
         "heads.mask-inverted",
@@ -156,7 +159,7 @@ MISTAKES: tuple[Mistake, ...] = (
         WEIGHTS,
         "weights = self.dropout(torch.softmax(torch.softmax(scores, dim=-1), dim=-1))",
         "Your head applies two softmaxes.",
-        "A softmax of weights makes them nearly equal. One softmax is enough.",
+        "Applying a softmax to weights makes them nearly equal. One softmax is enough.",
     ),
     Mistake(
         "heads.dropout-missing",
@@ -210,7 +213,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "numbers.",
         seen_by="hidden",
     ),
-    # The visible tests warn of it.
+    # The visible tests warn of this.
     Mistake(
         "heads.zeros-forbidden",
         "heads",

@@ -24,7 +24,7 @@ MISTAKES: tuple[Mistake, ...] = (
         SPLIT,
         "return y.reshape(B, self.num_heads, T, self.d_head)",
         "All heads at once: the shapes are right, but each head mixes several positions.",
-        "A view never moves a number. The features of one position are next to each other in memory, so only the "
+        "A view does not move any numbers. The features of one position are next to each other in memory, so only the "
         "feature axis can be split into heads. Then move the head axis to its place.",
     ),
     Mistake(
@@ -89,7 +89,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         "mask.unsqueeze(1)",
         "mask.view(1, 1, T, T)",
-        "All heads at once: a padding mask, or a mask that differs between sequences, does not fit.",
+        "All heads at once: a padding mask, or a mask that differs between sequences, does not fit the scores.",
         "The first axis of a mask is 1 or B, the second is 1 or T. With a single sequence you would not notice. "
         + SHAPES,
     ),
@@ -107,8 +107,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "mask.unsqueeze(1)",
         "mask.expand(B, T, T).repeat(self.num_heads, 1, 1).view(B, self.num_heads, T, T)",
         "All heads at once: your heads use the masks of other sequences.",
-        "If heads are folded into the batch, the copies of the masks must be in the same order: all heads of "
-        "sequence 0 come first. Is this the order that repeating a tensor gives?",
+        "If heads are folded into the batch, the copies of the masks must be in the same order: all heads of sequence "
+        "0 come first. Is this the order you get by repeating a tensor?",
     ),
     Mistake(
         "heads.mask-not-optional",
@@ -158,7 +158,7 @@ MISTAKES: tuple[Mistake, ...] = (
         WEIGHTS,
         WEIGHTS.replace("dim=-1", "dim=1"),
         "All heads at once: the softmax runs over the heads instead of the keys.",
-        "The keys compete with each other, the heads do not. Write down the four axes of the scores.",
+        "The keys compete with each other; the heads do not. Write down the four axes of the scores.",
     ),
     Mistake(
         "heads.all-softmax-over-queries",
@@ -166,7 +166,7 @@ MISTAKES: tuple[Mistake, ...] = (
         WEIGHTS,
         WEIGHTS.replace("dim=-1", "dim=-2"),
         "All heads at once: the softmax runs over the queries instead of the keys.",
-        "Every query shares a weight of 1 among the keys. Which axis is the key axis?",
+        "Every query distributes a total weight of 1 over the keys. Which axis is the key axis?",
     ),
     Mistake(
         "heads.merged-without-transpose",
@@ -174,7 +174,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads.transpose(1, 2).contiguous().view(B, T, d_model)",
         "heads.reshape(B, T, d_model)",
         "All heads at once: you merge the heads without first moving the head axis after the position axis.",
-        "A view never moves a number. Undo the two steps that split the heads, in reverse order.",
+        "A view does not move any numbers. Undo the two steps that split the heads, in reverse order.",
     ),
     Mistake(
         "heads.all-not-mixed",
@@ -182,7 +182,7 @@ MISTAKES: tuple[Mistake, ...] = (
         MERGED,
         MERGED.replace("self.W_o(merged)", "merged"),
         "All heads at once: you do not apply W_o to the merged heads.",
-        "The docstring says what follows after merging.",
+        "The docstring says what comes after merging.",
     ),
     Mistake(
         "heads.attention-dropout-missing",

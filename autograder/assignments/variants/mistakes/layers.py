@@ -47,7 +47,7 @@ MISTAKES: tuple[Mistake, ...] = (
         ROOT,
         "(x.std(dim=-1, keepdim=True) + self.eps)",
         "Your result is that of a norm that adds eps to PyTorch's standard deviation.",
-        "Two things differ from the docstring: the kind of variance, and the place of eps. Many notebooks contain "
+        "Two things differ from the docstring: the kind of variance and the position of eps. Many notebooks contain "
         "this norm, but models are not trained with it.",
     ),
     Mistake(
@@ -64,7 +64,8 @@ MISTAKES: tuple[Mistake, ...] = (
         ROOT,
         "(variance + self.eps)",
         "Your result is that of a norm that divides by the variance instead of its square root.",
-        "After a norm, the features have a spread of 1. The spread is the square root of the variance. " + FORMULA,
+        "After a norm, the features have a standard deviation of 1, which is the square root of the "
+        "variance. " + FORMULA,
     ),
     Mistake(
         "layers.mean-kept",
@@ -104,7 +105,7 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{MEAN}  # (..., 1): keepdim lets it broadcast against x\n        {VARIANCE}",
         "mean = x.mean(dim=-2, keepdim=True)\n        variance = (x - mean).pow(2).mean(dim=-2, keepdim=True)",
         "Your result is that of a norm over the positions instead of the features.",
-        "Every position is normalised separately, whatever is around it. Which axis holds the features?",
+        "Every position is normalised separately, whatever is around it. Which axis is the feature axis?",
     ),
     Mistake(
         "layers.norm-over-everything",

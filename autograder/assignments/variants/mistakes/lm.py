@@ -50,7 +50,7 @@ MISTAKES: tuple[Mistake, ...] = (
         BOTH,
         "x = x + self.attention(self.norm2(x), mask)\n        return x + self.feed_forward(self.norm1(x))",
         "Your layer swaps its two norms.",
-        "With fresh weights both norms are the same, with trained weights they are not. The docstring says which is "
+        "With fresh weights both norms are the same; with trained weights they are not. The docstring says which is "
         "which.",
     ),
     Mistake(
@@ -211,7 +211,7 @@ MISTAKES: tuple[Mistake, ...] = (
             "self.token_embedding(tokens) * self.token_embedding.embedding_dim**0.5",
         ),
         "Your model multiplies the embeddings by the square root of d_model, as in the 2017 Transformer.",
-        "GPT-2 does not do this, and neither does the docstring.",
+        "GPT-2 does not do this, and the docstring does not call for it.",
     ),
     Mistake(
         "lm.first-layer-only",
@@ -226,7 +226,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         f"for block in self.blocks:\n            {LAYERS}",
         "embedded = x\n        for block in self.blocks:\n            x = block(embedded, mask)",
-        "In your model only the last layer counts, as if every layer read the embedded tokens.",
+        "In your model only the last layer has an effect, as if every layer read the embedded tokens.",
         "The input of each layer is the output of the previous one.",
     ),
     Mistake(
@@ -235,7 +235,7 @@ MISTAKES: tuple[Mistake, ...] = (
         LOGITS,
         "return F.linear(x, self.token_embedding.weight)",
         "Your model has no norm before the logits.",
-        "In a pre-norm model the residual sum is never normalised, so a last norm follows at the end. " + STEPS,
+        "In a pre-norm model the residual sum is never normalised, so a final norm comes at the end. " + STEPS,
     ),
     Mistake(
         "lm.probabilities",
@@ -243,7 +243,7 @@ MISTAKES: tuple[Mistake, ...] = (
         LOGITS,
         f"{LOGITS}.softmax(dim=-1)",
         "Your model returns probabilities instead of logits.",
-        "Both the loss and the sampling apply their own softmax. See under Returns in the docstring.",
+        "Both the loss and the sampling apply their own softmax. See the Returns section of the docstring.",
     ),
     Mistake(
         "lm.too-long-not-refused",
@@ -251,7 +251,7 @@ MISTAKES: tuple[Mistake, ...] = (
         CHECK,
         "if False:",
         "Your model does not check for input that is too long; PyTorch raises an exception later.",
-        "The message should say how long the input is and how long it may be. See under Raises.",
+        "The message should say how long the input is and how long it may be. See the Raises section.",
     ),
     Mistake(
         "lm.too-long-one-early",
@@ -259,7 +259,7 @@ MISTAKES: tuple[Mistake, ...] = (
         CHECK,
         "if T >= self.max_len:",
         "Your model refuses input of exactly the maximum length.",
-        "Positions are counted from 0, so the last position is one less than their number.",
+        "Positions are counted from 0, so the last position is one less than the number of positions.",
     ),
     Mistake(
         "lm.too-long-without-numbers",
@@ -267,7 +267,7 @@ MISTAKES: tuple[Mistake, ...] = (
         RAISE,
         'raise ValueError("the input is too long")',
         "Your message does not say how long the input is and how long it may be.",
-        "A good message says what was found and what was expected. See under Raises in the docstring.",
+        "A good message says what was found and what was expected. See the Raises section of the docstring.",
     ),
     Mistake(
         "lm.input-dropout-missing",

@@ -58,7 +58,7 @@ MISTAKES: tuple[Mistake, ...] = (
         LOSS,
         LOSS.replace("self.padding_idx)", 'self.padding_idx, reduction="sum")'),
         "Your loss is a sum instead of a mean.",
-        "A sum grows with the batch size, and so do the training steps. See the docstring.",
+        "A sum grows with the batch size, and so does the size of the training steps. See the docstring.",
     ),
     Mistake(
         "lm.loss-of-probabilities",
@@ -74,7 +74,7 @@ MISTAKES: tuple[Mistake, ...] = (
         LOSS,
         f"{LOSS} / 0.6931471805599453",
         "Your loss is in bits instead of nats.",
-        "Nats belong to the natural logarithm. See the first line of the docstring.",
+        "Nats are the unit of the natural logarithm. See the first line of the docstring.",
     ),
     Mistake(
         "lm.loss-reads-the-last-token",
@@ -82,7 +82,7 @@ MISTAKES: tuple[Mistake, ...] = (
         READ,
         "logits = self(tokens)[:, :-1]",
         "Your loss also passes the last token to the model, so a sequence of max_len + 1 tokens is refused.",
-        "No token follows the last one, so there is nothing to predict from it. See under Args in the docstring.",
+        "No token follows the last one, so there is nothing to predict from it. See the Args section of the docstring.",
     ),
     Mistake(
         "lm.loss-padding-hard-coded",

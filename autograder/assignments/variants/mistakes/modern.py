@@ -73,7 +73,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         ROOT,
         ROOT.replace("dim=-1", "dim=-2"),
-        "Your norm takes the mean over the positions.",
+        "Your norm takes the mean over the positions instead of the features.",
         "Every position is normalised separately.",
     ),
     Mistake(
@@ -82,7 +82,7 @@ MISTAKES: tuple[Mistake, ...] = (
         WIDE,
         "wide = x",
         "Your norm computes the mean of the squares in half precision.",
-        "300 squared is too large for float16. Convert x to float32 before you square it.",
+        "The square of 300 is too large for float16. Convert x to float32 before you square it.",
     ),
     Mistake(
         "modern.rotate-halves",
@@ -91,7 +91,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "even, odd = x.chunk(2, dim=-1)\n"
         "    return torch.cat([even * cos - odd * sin, even * sin + odd * cos], dim=-1)",
         "You pair features of the first half with features of the second half.",
-        "Llama's code does this, with weights sorted for it. " + TURNING,
+        "Llama's code does this, with the weights permuted to match. " + TURNING,
     ),
     Mistake(
         "modern.rotate-backwards",
@@ -163,7 +163,7 @@ MISTAKES: tuple[Mistake, ...] = (
         WIDE_ANGLES,
         "wide = x.dtype",
         "You compute the angles in half precision.",
-        "bfloat16 has 8 significant bits: position 299 becomes 300. Compute the angles in float32.",
+        "The dtype bfloat16 has 8 significant bits: position 299 becomes 300. Compute the angles in float32.",
     ),
     Mistake(
         "modern.rotate-odd-accepted",
@@ -171,7 +171,7 @@ MISTAKES: tuple[Mistake, ...] = (
         ODD,
         "if False:",
         "You do not refuse an odd number of features.",
-        "See under Raises in the docstring.",
+        "See the Raises section of the docstring.",
     ),
     Mistake(
         "modern.gate-on-the-other",

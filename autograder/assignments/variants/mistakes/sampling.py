@@ -24,8 +24,8 @@ DRAWN = "unread = torch.multinomial(probabilities, 1, generator=generator)"
 RETURN = "return tokens\n    ### END SOLUTION"
 
 SHARE = (
-    "Keep the smallest number of best tokens whose probabilities add up to at least p, including the token with which "
-    "the sum reaches p."
+    "Keep the smallest number of best tokens whose probabilities add up to at least p, including the token that makes "
+    "the sum reach p."
 )
 ORDER = "The docstring numbers the three steps; each works on the result of the previous step."
 
@@ -95,7 +95,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         DROPPED,
         DROPPED.replace("before >= top_p", "before + probabilities > top_p"),
-        "Your filter drops the token with which the sum reaches p.",
+        "Your filter drops the token that makes the sum reach p.",
         "With a small p, no token would be left. " + SHARE,
     ),
     Mistake(
@@ -222,7 +222,7 @@ MISTAKES: tuple[Mistake, ...] = (
         RETURN,
         "return tokens[:, prompt.size(1) :]\n    ### END SOLUTION",
         "You return the new tokens without the prompt.",
-        "See under Returns in the docstring.",
+        "See the Returns section of the docstring.",
     ),
     Mistake(
         "generate.always-greedy",
@@ -266,7 +266,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "Your loop draws tokens outside the top k, as if it did not use the filter or some of its arguments.",
         "The docstring says which distribution the tokens are drawn from.",
     ),
-    # The visible tests warn of it.
+    # The visible tests warn of this.
     Mistake(
         "generate.draws-without-top-p",
         "generate",
@@ -282,7 +282,7 @@ MISTAKES: tuple[Mistake, ...] = (
         FILTERED,
         f"{FILTERED}\n            probabilities = (probabilities > 0).double()",
         "Your loop draws all tokens that the filter keeps with the same probability.",
-        "The filter decides which tokens can be drawn, and the softmax of its result how often.",
+        "The filter decides which tokens can be drawn, and the softmax of its result decides how often.",
         seen_by="hidden",
     ),
     Mistake(

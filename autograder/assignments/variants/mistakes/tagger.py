@@ -13,8 +13,8 @@ RETURN = "return self.output_layer(self.norm(x))"
 
 STEPS = "The docstring lists the steps of the model in order."
 PADDING = "Positions are counted from 0, so a sequence of 3 tokens has the positions 0, 1 and 2."
-ZEROS = "A key of zeros still gets weight: its score is 0, not -inf. Only a mask takes the weight away."
-NO_CAUSE = "A tagger reads the whole sentence at once, and the words to the right say much about a word."
+ZEROS = "A key of zeros still gets weight: its score is 0, not -inf. Only a mask removes the weight."
+NO_CAUSE = "A tagger reads the whole sentence at once, and the words to the right of a word say a lot about it."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
@@ -96,7 +96,7 @@ MISTAKES: tuple[Mistake, ...] = (
         MASK,
         "mask = (positions >= lengths[:, None, None]).transpose(1, 2).expand(-1, -1, T)",
         "Your tagger masks padded queries instead of padded keys.",
-        "A mask has a row for each query and a column for each key. Padding must be hidden as keys.",
+        "A mask has a row for each query and a column for each key. It is the padded keys that must be hidden.",
         same_as=("tagger.mask-missing",),
     ),
     Mistake(
@@ -172,7 +172,7 @@ MISTAKES: tuple[Mistake, ...] = (
         RETURN,
         f"{RETURN}.softmax(dim=-1)",
         "Your tagger returns probabilities instead of logits.",
-        "The loss applies its own softmax. See under Returns in the docstring.",
+        "The loss applies its own softmax. See the Returns section of the docstring.",
     ),
     Mistake(
         "tagger.too-long-not-refused",
@@ -180,7 +180,7 @@ MISTAKES: tuple[Mistake, ...] = (
         CHECK,
         "if False:",
         "Your tagger does not check for input that is too long; PyTorch raises an exception later.",
-        "The message should say how long the input is and how long it may be. See under Raises.",
+        "The message should say how long the input is and how long it may be. See the Raises section.",
     ),
     Mistake(
         "tagger.too-long-one-early",
@@ -188,7 +188,7 @@ MISTAKES: tuple[Mistake, ...] = (
         CHECK,
         "if T >= self.max_len:",
         "Your tagger refuses input of exactly the maximum length.",
-        "Positions are counted from 0, so the last position is one less than their number.",
+        "Positions are counted from 0, so the last position is one less than the number of positions.",
     ),
     Mistake(
         "tagger.too-long-without-numbers",
@@ -196,7 +196,7 @@ MISTAKES: tuple[Mistake, ...] = (
         RAISE,
         'raise ValueError("the input is too long")',
         "Your message does not say how long the input is and how long it may be.",
-        "A good message says what was found and what was expected. See under Raises in the docstring.",
+        "A good message says what was found and what was expected. See the Raises section of the docstring.",
     ),
     Mistake(
         "tagger.input-dropout-missing",

@@ -60,7 +60,7 @@ MISTAKES: tuple[Mistake, ...] = (
         OF_ALL,
         "of_all = surprise.sum(dim=-1)",
         "Your smoothing takes the sum over the vocabulary instead of the mean.",
-        "Each of the V tokens gets the share smoothing / V.",
+        "Each of the V tokens gets a share of smoothing / V.",
     ),
     Mistake(
         "training.loss-overflows",
@@ -126,7 +126,7 @@ MISTAKES: tuple[Mistake, ...] = (
         LOSS,
         f"{LOSS} / math.log(2)",
         "Your loss is in bits instead of nats.",
-        "Nats belong to the natural logarithm.",
+        "Nats are the unit of the natural logarithm.",
     ),
     Mistake(
         "training.loss-detached",
@@ -150,7 +150,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         WARMUP,
         "return peak * min(step**-0.5, step * warmup**-1.5)",
-        "Your rate uses the formula of the paper, whose largest rate is not the factor in front.",
+        "Your rate uses the formula from the paper, in which the factor in front is not the largest rate.",
         "At the end of the warm-up the rate is the peak itself. " + RATE,
     ),
     Mistake(
@@ -158,7 +158,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         WARMUP,
         WARMUP.replace("math.sqrt(warmup / step)", "warmup / step"),
-        "Your rate falls with the step instead of its square root.",
+        "Your rate falls as 1 / step instead of 1 / sqrt(step).",
         RATE,
     ),
     Mistake(

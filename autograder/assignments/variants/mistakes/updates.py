@@ -56,8 +56,8 @@ MISTAKES: tuple[Mistake, ...] = (
         LIMIT,
         "if False:",
         "Your gradients keep their length.",
-        "The gradients of the parameters must change in place. A loop over an iterator that is already used up does "
-        "nothing.",
+        "The gradients of the parameters must be changed in place. A loop over an iterator that is already used up "
+        "does nothing.",
     ),
     Mistake(
         "training.clip-elements",
@@ -73,7 +73,7 @@ MISTAKES: tuple[Mistake, ...] = (
         SHORTEN,
         "gradient.div_(norm)",
         "You shorten the gradients to length 1 instead of the limit.",
-        "After clipping the norm of all gradients together is max_norm.",
+        "After clipping, the norm of all gradients together is max_norm.",
     ),
     Mistake(
         "training.clip-sum-of-norms",
@@ -106,14 +106,14 @@ MISTAKES: tuple[Mistake, ...] = (
         NORM_RETURNED,
         "return min(norm, max_norm)\n",
         "You return the norm after clipping.",
-        "The norm before clipping shows when gradients explode in a training run. See under Returns.",
+        "The norm before clipping shows when gradients explode in a training run. See the Returns section.",
     ),
     Mistake(
         "training.clip-without-gradient",
         "training",
         FOUND,
         "gradients = [parameter.grad for parameter in parameters]",
-        "You do not leave out parameters without a gradient.",
+        "You do not skip parameters that have no gradient.",
         "A parameter that the loss does not depend on has None instead of a gradient.",
     ),
     Mistake(
@@ -121,8 +121,9 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         SHORTEN,
         "gradient = gradient * (max_norm / norm)",
-        "You compute shorter gradients, but the parameters keep the long ones.",
-        "A new tensor is not the tensor that the parameter holds. The docstring says where to make the change.",
+        "You compute clipped gradients, but the parameters keep the unclipped ones.",
+        "A new tensor does not replace the gradient stored in the parameter. The docstring says where to make the "
+        "change.",
         same_as=("training.clip-never",),
     ),
     Mistake(
@@ -133,7 +134,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "    if norm > max_norm:\n        for p in parameters:\n            if p.grad is not None:\n"
         "                p.grad.mul_(max_norm / norm)",
         "You loop over the parameters twice, but the second time there are none left.",
-        "You can loop over an iterator only once. See under Args in the docstring.",
+        "You can loop over an iterator only once. See the Args section of the docstring.",
         same_as=("training.clip-never", "training.clip-not-in-place"),
     ),
     Mistake(
@@ -219,7 +220,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "return loss.item()",
         "return model.loss(*batch).item()",
         "You return the loss after the update.",
-        "See under Returns in the docstring.",
+        "See the Returns section of the docstring.",
     ),
     Mistake(
         "training.step-in-evaluation-mode",

@@ -17,7 +17,10 @@ PLACED = "x = self.dropout(x + self.position_embedding)"
 RETURN = "return self.output_layer(self.norm(x[:, 0]))"
 
 READING = "Patches are read like a page, and the order within a patch is channel, row, column. See the docstring."
-MOVING = "Splitting creates new axes. Put them in the right order before you merge two of them: a view moves no number."
+MOVING = (
+    "Splitting creates new axes. Put them in the right order before you merge two of them: a view does not move "
+    "any numbers."
+)
 ORDER = "The docstring of the class has the order in one line: norm, sub-layer, residual connection."
 STEPS = "The docstring lists the steps of the model in order."
 
@@ -28,7 +31,8 @@ MISTAKES: tuple[Mistake, ...] = (
         CUT,
         "patches = images.reshape(B, height // P, width // P, C, P, P).permute(0, 3, 1, 4, 2, 5)",
         "Your patches are pieces of image rows: the shape is right, but the pixels do not form squares.",
-        "In memory an image is stored row by row, so the next pixels belong to the same row. " + MOVING,
+        "An image is stored row by row, so pixels that are next to each other in memory belong to the same "
+        "row. " + MOVING,
     ),
     Mistake(
         "vit.patches-column-by-column",
@@ -85,7 +89,7 @@ MISTAKES: tuple[Mistake, ...] = (
         PROJECTED,
         "return patches  #",
         "You do not project the patches.",
-        "See under Returns in the docstring.",
+        "See the Returns section of the docstring.",
     ),
     Mistake(
         "vit.size-not-checked",
@@ -93,7 +97,7 @@ MISTAKES: tuple[Mistake, ...] = (
         CHECK,
         "if False:",
         "Your patch embedding accepts images of the wrong size.",
-        "See under Raises in the docstring.",
+        "See the Raises section of the docstring.",
     ),
     Mistake(
         "vit.only-area-checked",
@@ -101,7 +105,7 @@ MISTAKES: tuple[Mistake, ...] = (
         CHECK,
         "if height * width != self.height * self.width:",
         "Your patch embedding accepts images with the right number of pixels but a different height and width.",
-        "See under Raises in the docstring.",
+        "See the Raises section of the docstring.",
         same_as=("vit.size-not-checked",),
     ),
     Mistake(
@@ -135,7 +139,7 @@ MISTAKES: tuple[Mistake, ...] = (
         BOTH,
         "x = x + self.attention(self.norm2(x))\n        return x + self.feed_forward(self.norm1(x))",
         "Your layer swaps its two norms.",
-        "With fresh weights both norms are the same, with trained weights they are not.",
+        "With fresh weights both norms are the same; with trained weights they are not.",
     ),
     Mistake(
         "vit.attention-residual-missing",
@@ -199,7 +203,7 @@ MISTAKES: tuple[Mistake, ...] = (
         JOINED,
         "x = torch.cat([cls, patches + cls], dim=1)",
         "Your model adds <cls> to all patches.",
-        "It has its own position and is not part of the others. " + STEPS,
+        "The <cls> vector has its own position and is not part of the others. " + STEPS,
     ),
     Mistake(
         "vit.mean-instead-of-cls",

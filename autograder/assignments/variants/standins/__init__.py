@@ -1,1 +1,1 @@
-"""Stand-ins: independent versions of the modules, for the stages that build on them, and what drives them in tests."""
+"""Stand-ins: independent versions of the modules for the stages that build on them, and drivers for tests."""

@@ -1,4 +1,4 @@
-"""What the tests run beside the student's code, where it runs: optimizers, generators and gradients cannot be sent."""
+"""Test code that runs in the student's process: optimizers, generators and gradients cannot be sent."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ from torch import nn
 
 
 class Momentum(torch.optim.Optimizer):
-    """An optimizer like those of torch, whose steps show the size of the gradients."""
+    """An optimizer like torch's, whose steps depend on the size of the gradients."""
 
     def __init__(self, groups: list[list[nn.Parameter]], momentum: float = 0.5) -> None:
         # Optimizer's own constructor would import a compiler.
@@ -18,7 +18,7 @@ class Momentum(torch.optim.Optimizer):
         self.state: Any = {}
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients."""
+        """Reset the gradients."""
         for group in self.param_groups:
             for parameter in group["params"]:
                 if set_to_none or parameter.grad is None:
@@ -27,7 +27,7 @@ class Momentum(torch.optim.Optimizer):
                     parameter.grad.zero_()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Move the parameters against their gradients, which the closure computes, if there is one; its result."""
+        """Move the parameters against their gradients; if there is a closure, call it first and return its loss."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -51,25 +51,25 @@ class Curve(nn.Module):
         self.unused = nn.Parameter(torch.zeros(3))  # gets no gradient
 
     def loss(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """The mean squared distance of tanh(W x + b) and y."""
+        """The mean squared distance between tanh(W x + b) and y."""
         return (torch.tanh(self.linear(x)) - y).square().mean() * (4 if self.training else 1)
 
 
 def train_steps(
     model: nn.Module, batches: list[torch.Tensor], rates: list[float], max_norm: float, evaluating: bool = False
 ) -> list[Any]:
-    """A step for each batch, by `training.train_step`: the losses, and all weights at the end, sorted by name.
+    """Call `training.train_step` for each batch; return the losses and all final weights, sorted by name.
 
-    The model is left as it was, so that the same call gives the same again.
+    The model is restored, so that the same call returns the same again.
 
     Args:
-        batches: for each step the arguments of the loss, one behind the other in a tensor.
+        batches: for each step, the arguments of the loss, stacked in one tensor.
         evaluating: switch to evaluation mode before each step, as after a validation.
     """
     from training import train_step
 
     parameters = [parameter for _, parameter in sorted(model.named_parameters())]
-    with torch._C.DisableTorchFunction():  # this is no part of the computation, which may be followed
+    with torch._C.DisableTorchFunction():  # not part of the traced computation
         before, training = [parameter.detach().clone() for parameter in parameters], model.training
     optimizer: Any = Momentum([parameters[::2], parameters[1::2]])
     losses = []
@@ -89,7 +89,7 @@ def train_steps(
 
 
 def clip_gradients_of(gradients: list[torch.Tensor], max_norm: float, as_iterator: bool) -> list[Any]:
-    """`training.clip_gradients` for parameters with these gradients and one without: the norm, and the gradients."""
+    """`training.clip_gradients` of parameters with these gradients and one without: the norm and the gradients."""
     from training import clip_gradients
 
     parameters = [nn.Parameter(torch.zeros_like(gradient)) for gradient in gradients]
@@ -103,7 +103,7 @@ def clip_gradients_of(gradients: list[torch.Tensor], max_norm: float, as_iterato
 def smoothed_loss_and_gradient(
     logits: torch.Tensor, targets: torch.Tensor, padding_idx: int, smoothing: float
 ) -> list[torch.Tensor | None]:
-    """`training.smoothed_loss`, and its gradient with respect to the logits."""
+    """`training.smoothed_loss` and its gradient with respect to the logits."""
     from training import smoothed_loss
 
     with torch.enable_grad():
@@ -115,8 +115,8 @@ def smoothed_loss_and_gradient(
 
 
 class Shared(nn.Module):
-    """A model of nested modules with parameters of all kinds, one of which two modules share: its embedding, and the
-    output layer behind it or before it."""
+    """A model with nested modules and all kinds of parameters; its embedding and its output layer, which comes after or
+    before it, share a weight."""
 
     def __init__(self, output_first: bool = False) -> None:
         super().__init__()
@@ -134,7 +134,7 @@ class Shared(nn.Module):
 
 
 def parameter_groups_of(model: nn.Module, weight_decay: float) -> list[Any]:
-    """`training.parameter_groups`: for each group its weight decay and the sorted names of its parameters."""
+    """`training.parameter_groups`: for each group, its weight decay and the sorted names of its parameters."""
     from training import parameter_groups
 
     names = {id(parameter): name for name, parameter in model.named_parameters()}
@@ -155,7 +155,7 @@ def generate_with_seeds(
     top_k: int | None = None,
     top_p: float | None = None,
 ) -> list[Any]:
-    """`generate.generate` with a generator of each seed, in order."""
+    """`generate.generate` with a generator for each seed, in order."""
     from generate import generate
 
     return [
@@ -165,7 +165,7 @@ def generate_with_seeds(
 
 
 def cache_after_forward_cached(model: Any, token: torch.Tensor, cache: list[list[torch.Tensor]]) -> list[Any]:
-    """The cache that was given to `generate.forward_cached`, after the call."""
+    """The cache that was passed to `generate.forward_cached`, after the call."""
     from generate import forward_cached
 
     given = [(keys, values) for keys, values in cache]
@@ -174,7 +174,7 @@ def cache_after_forward_cached(model: Any, token: torch.Tensor, cache: list[list
 
 
 def logits_after_filter_logits(logits: torch.Tensor, temperature: float, top_k: int | None) -> torch.Tensor:
-    """The logits that were given to `generate.filter_logits`, after the call."""
+    """The logits that were passed to `generate.filter_logits`, after the call."""
     from generate import filter_logits
 
     filter_logits(logits, temperature, top_k, 0.5)
@@ -182,7 +182,7 @@ def logits_after_filter_logits(logits: torch.Tensor, temperature: float, top_k: 
 
 
 class Words(nn.Module):
-    """An embedding and linear maps, whose names do not tell which is which."""
+    """An embedding and linear maps with names that do not show which is which."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -191,7 +191,7 @@ class Words(nn.Module):
 
 
 class Images(nn.Module):
-    """Parameters as a Vision Transformer has them: <cls> and positions have three axes."""
+    """Parameters like those of a Vision Transformer: <cls> and positions have three axes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -202,15 +202,15 @@ class Images(nn.Module):
 
 
 def parameter_shapes(model: nn.Module) -> list[Any]:
-    """Names and shapes of all parameters; one that is shared comes once."""
+    """Names and shapes of all parameters; shared parameters are listed once."""
     return [[name, list(parameter.shape)] for name, parameter in model.named_parameters()]
 
 
 def rms_norm_in_float16(weight: torch.Tensor, x: torch.Tensor, exact: bool = False) -> torch.Tensor:
-    """`modern.RMSNorm` with this weight, in float16: its output for x, as numbers of the type of x.
+    """The output of `modern.RMSNorm` with this weight in float16, converted to the dtype of x.
 
     Args:
-        exact: compute in the type of x instead, from the numbers that float16 has for weight and x.
+        exact: compute in the dtype of x instead, from weight and x rounded to float16.
     """
     from modern import RMSNorm
 
@@ -220,10 +220,10 @@ def rms_norm_in_float16(weight: torch.Tensor, x: torch.Tensor, exact: bool = Fal
 
 
 def rotate_in_bfloat16(x: torch.Tensor, positions: torch.Tensor, exact: bool = False) -> torch.Tensor:
-    """`modern.rotate` of x in bfloat16, as numbers of the type of x.
+    """The result of `modern.rotate` for x in bfloat16, converted to the dtype of x.
 
     Args:
-        exact: compute in the type of x instead, from the numbers that bfloat16 has for x.
+        exact: compute in the dtype of x instead, from x rounded to bfloat16.
     """
     from modern import rotate
 

@@ -1,4 +1,4 @@
-"""Stand-in for heads.py: the attention that other stages build on, by torch's own function."""
+"""Stand-in for heads.py: the attention that other stages build on, with torch's own function."""
 
 import torch
 from torch import nn
@@ -6,10 +6,10 @@ from torch.nn import functional as F
 
 
 def _allowed(mask: torch.Tensor | None, B: int, T: int) -> torch.Tensor | None:
-    """Where a query may look, (1 or B, T, T). One that may look nowhere looks everywhere, in every release of torch.
+    """The allowed keys, (1 or B, T, T). A query without any attends to all keys, in every release of torch.
 
     Raises:
-        ValueError: if the mask is not boolean or has another shape than the interface allows.
+        ValueError: if the mask is not boolean or has a shape that the interface does not allow.
     """
     if mask is None:
         return None
@@ -23,8 +23,8 @@ def _allowed(mask: torch.Tensor | None, B: int, T: int) -> torch.Tensor | None:
 def _attend(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, allowed: torch.Tensor | None, dropout: nn.Dropout
 ) -> torch.Tensor:
-    """Attention by torch's function, (..., T, d_head). For the dropout the values of its first call are unit vectors,
-    so that what comes out are the weights."""
+    """Attention with torch's function, (..., T, d_head). For dropout, the values of its first call are unit vectors,
+    so that the result is the weights."""
     if not (dropout.training and dropout.p):
         return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed)
     units = torch.eye(k.size(-2), dtype=k.dtype, device=k.device).expand(*k.shape[:-1], -1)  # (..., T, T)
@@ -46,7 +46,7 @@ class AttentionHead(nn.Module):
 
 
 class MultiHeadAttentionSimple(nn.Module):
-    """Heads one after the other."""
+    """Heads, one at a time."""
 
     def __init__(self, d_model: int, num_heads: int, dropout: float) -> None:
         super().__init__()

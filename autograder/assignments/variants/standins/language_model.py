@@ -1,4 +1,4 @@
-"""Stand-in for language_model.py: the layer, what two models have in common, and the language model."""
+"""Stand-in for language_model.py: the layer, the shared base class of two models, and the language model."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 
 class _Masked(nn.Module):
-    """An attention with its mask, called the way torch's layer calls its own."""
+    """Attention with its mask, callable the way torch's layer calls its attention."""
 
     def __init__(self, attention: nn.Module, mask: torch.Tensor | None) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class Block(nn.Module):
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """(B, T, d_model) -> (B, T, d_model)."""
-        # Only the order of torch's steps is wanted; its own parts are replaced, so they take no memory ("meta").
+        # Only the order of torch's steps is needed; its submodules are replaced, so they take no memory ("meta").
         layer = nn.TransformerEncoderLayer(1, 1, 1, dropout=0.0, batch_first=True, norm_first=True, device="meta")
         layer.activation = nn.Identity()
         parts = {"norm1": self.norm1, "norm2": self.norm2, "linear1": self.feed_forward, "linear2": nn.Identity()}
@@ -42,7 +42,7 @@ class Block(nn.Module):
 
 
 class AbstractTransformer(nn.Module, ABC):
-    """Embeddings, layers and a last norm."""
+    """Embeddings, layers and a final norm."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class AbstractTransformer(nn.Module, ABC):
         self.dropout = nn.Dropout(dropout)
         self.blocks = nn.ModuleList(Block(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = LayerNorm(d_model)
-        for module in self.modules():  # small first values, for what is trained from nothing
+        for module in self.modules():  # small initial values, for training from scratch
             if isinstance(module, nn.Linear | nn.Embedding):
                 module.weight.data.normal_(std=0.02)
             if isinstance(module, nn.Linear):

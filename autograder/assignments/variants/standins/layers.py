@@ -24,7 +24,7 @@ def gelu(x: torch.Tensor) -> torch.Tensor:
 
 
 class FeedForward(nn.Module):
-    """Two linear maps with GELU between them and dropout behind them."""
+    """Two linear maps with GELU between them and dropout after them."""
 
     def __init__(self, d_model: int, d_ff: int, dropout: float) -> None:
         super().__init__()

@@ -1,14 +1,14 @@
-"""Stand-in for modern.py: the rotation that its attention uses, by complex numbers."""
+"""Stand-in for modern.py: the rotation that its attention uses, with complex numbers."""
 
 import torch
 
 
 def rotate(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-    """x (..., T, d_head): pairs of features as points of the complex plane, turned about 0."""
+    """x (..., T, d_head): pairs of features as points of the complex plane, rotated about 0."""
     size = x.size(-1)
     if size % 2:
-        raise ValueError(f"{size} is no even number of features")
-    slowest = -4 * (size - 2) / size  # the power of 10 of the last pair
+        raise ValueError(f"the number of features must be even, not {size}")
+    slowest = -4 * (size - 2) / size  # the exponent of 10 for the last pair
     precise = torch.promote_types(torch.float32, x.dtype)  # torch has no complex numbers in bfloat16
     speeds = torch.logspace(0, slowest, size // 2, dtype=precise, device=x.device)
     angles = torch.outer(positions.to(precise), speeds)  # (T, d_head / 2)

@@ -38,5 +38,5 @@ class EncoderTransformer(AbstractTransformer):
         return nn.Sequential(self.norm, self.output_layer)(x)
 
     def loss(self, tokens: torch.Tensor, lengths: torch.Tensor, tags: torch.Tensor) -> torch.Tensor:
-        """The mean cross-entropy of the tags that count."""
+        """The mean cross-entropy of the tags that are not ignored."""
         return F.cross_entropy(self(tokens, lengths).mT, tags, ignore_index=IGNORED)

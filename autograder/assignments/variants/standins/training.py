@@ -1,4 +1,4 @@
-"""Stand-in for training.py: what one step of training uses."""
+"""Stand-in for training.py: the functions that a training step uses."""
 
 from collections.abc import Iterable
 

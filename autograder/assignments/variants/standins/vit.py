@@ -14,7 +14,7 @@ class PatchEmbedding(nn.Module):
 
     def __init__(self, img_size: int | tuple[int, int], patch_size: int, channels: int, d_model: int) -> None:
         super().__init__()
-        # The names are those of the given constructor: `forward` also stands in the student's class.
+        # The names are those of the given constructor, since `forward` may also run in the student's class.
         self.height, self.width = (img_size, img_size) if isinstance(img_size, int) else img_size
         self.patch_size = patch_size
         self.num_patches = self.height // patch_size * (self.width // patch_size)
@@ -24,13 +24,13 @@ class PatchEmbedding(nn.Module):
         """(B, C, height, width) -> (B, N, d_model)."""
         size = self.height, self.width
         if tuple(images.shape[2:]) != size:
-            raise ValueError(f"images of {tuple(images.shape[2:])} pixels, wanted are {size}")
+            raise ValueError(f"images of {tuple(images.shape[2:])} pixels, expected {size}")
         columns = F.unfold(images, self.patch_size, stride=self.patch_size)  # (B, C * P * P, N)
         return self.projection(columns.mT)
 
 
 class _Unmasked(nn.Module):
-    """An attention, called the way torch's layer calls its own."""
+    """Attention, callable the way torch's layer calls its attention."""
 
     def __init__(self, attention: nn.Module) -> None:
         super().__init__()
@@ -45,8 +45,8 @@ class ViTBlock(Block):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
         """(B, 1 + N, d_model) -> (B, 1 + N, d_model)."""
-        # The layer of the language model is not there while this stage is graded. Only the order of torch's steps is
-        # wanted: its own parts are replaced.
+        # The layer of the language model is not available while this stage is graded. Only the order of torch's steps
+        # is needed: its submodules are replaced.
         layer = nn.TransformerEncoderLayer(1, 1, 1, dropout=0.0, batch_first=True, norm_first=True, device="meta")
         layer.activation = nn.Identity()
         parts = {"norm1": self.norm1, "norm2": self.norm2, "linear1": self.feed_forward, "linear2": nn.Identity()}
@@ -56,7 +56,7 @@ class ViTBlock(Block):
 
 
 class ViT(nn.Module):
-    """<cls> and patches through the layers; the logits are made from <cls>."""
+    """Run <cls> and patches through the layers; compute the logits from <cls>."""
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-# d_head = 6 is no power of 4, whose scale would be exact; 3 heads would be as many as queries, keys and values.
+# d_head = 6 is not a power of 4, whose scale would be exact; HEADS is not 3, the number of queries, keys and values.
 D_MODEL, HEADS, D_FF = 30, 5, 44
 LENGTHS = (9, 5, 2)
 MODEL: dict[str, Any] = {
@@ -26,10 +26,10 @@ VIT: dict[str, Any] = {
     "d_ff": D_FF,
     "dropout": 0.1,
 }
-# Added to all features of all keys. With the first, scores are up to 90 or -90: a fill value that is not far lower
-# shows. With the second, exponentials of some are no numbers, and of others 0.
+# Added to all features of all keys. The first makes scores up to 90 or -90, which reveals a fill value that is not far
+# lower. The second makes the exponentials of some scores overflow, and of others 0.
 SHIFTS = (15.0, 400.0)
-SHIFT_LIMIT = 1e-3  # float32 does not hold the last digits of such scores
+SHIFT_LIMIT = 1e-3  # float32 stores such scores with fewer decimal places
 RATES, MAX_NORM = [0.05, 0.2, 0.1], 0.8
 FILTERS: dict[str, dict[str, Any]] = {
     "temperature": {"temperature": 0.7},
@@ -45,11 +45,11 @@ CLIPS = {"short": 5.0, "long": 1.5}  # the norm is 4.3, its square 18.6
 
 
 def with_shifted_keys(name: str, weights: Any, shift: float) -> Any:
-    """Weights of attention with one vector added to all keys, which adds to all scores of a query the same number.
+    """Attention weights with one vector added to all keys, which adds the same number to all scores of a query.
 
     Args:
-        name: of the parameter, "W_k.bias" of one head, "W_qkv.bias" of all heads at once, in which keys come second.
-        weights: an array; it is left as it is.
+        name: the parameter: "W_k.bias" for one head, or "W_qkv.bias" for all heads at once, with the keys second.
+        weights: an array; it is not changed.
     """
     if name.endswith("W_k.bias"):
         return weights + shift
@@ -62,11 +62,11 @@ def with_shifted_keys(name: str, weights: Any, shift: float) -> Any:
 
 
 def without_queries(name: str, weights: Any) -> Any:
-    """Weights of attention with 0 for those that make queries, so that all scores are 0.
+    """Attention parameters with the query weights set to 0, so that all scores are 0.
 
     Args:
-        name: of the parameter, "W_q..." of one head, "W_qkv..." of all heads at once, in which queries come first.
-        weights: an array or a tensor; it is left as it is.
+        name: the parameter: "W_q..." for one head, or "W_qkv..." for all heads at once, with the queries first.
+        weights: an array or a tensor; it is not changed.
     """
     if "W_q." in name:
         return 0 * weights

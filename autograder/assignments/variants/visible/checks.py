@@ -1,4 +1,4 @@
-"""What the tests of several stages check: input that must be refused, single numbers, distributions."""
+"""Checks for the tests of several stages: input that must be refused, single numbers, distributions."""
 
 import re
 from collections import Counter
@@ -10,16 +10,16 @@ import numpy as np
 from autograder.grading.graded_case import StageTestCase, shape_of
 from autograder.sandbox.student_faults import Raised
 
-GELU_LIMIT = 4e-5  # in any precision: the approximation by tanh is up to 4.7e-4 off
+GELU_LIMIT = 4e-5  # in any precision: the error of the tanh approximation is up to 4.7e-4
 
 EMBEDDINGS = ("token_embedding.weight", "position_embedding.weight")
 
 
 def alike_values(name: str, weights: np.ndarray) -> np.ndarray:
-    """Weights of attention with which all features of a value are the same number.
+    """Attention parameters for which all features of a value are the same number.
 
     Args:
-        name: of the parameter, "W_v..." of one head, "W_qkv..." of all heads at once, in which values come last.
+        name: the parameter: "W_v..." for one head, or "W_qkv..." for all heads at once, with the values last.
     """
     first = {"W_v": 0, "W_qkv": 2 * len(weights) // 3}.get(name.rpartition(".")[0])
     if first is None:
@@ -48,18 +48,18 @@ class CheckingTestCase(StageTestCase):
         )
 
     def assert_number(self, actual: Any, expected: Any, name: str) -> None:
-        """Fail unless a number, or a tensor without axes, is right."""
+        """Fail unless a number, or a tensor without axes, is correct."""
         number = isinstance(actual, (int, float)) and not isinstance(actual, bool)
         self.assert_tensor(np.asarray(float(actual)) if number else actual, np.asarray(expected), name, "")
 
     def assert_drops_weights(self, attention: Any, weights: Mapping[str, np.ndarray], x: np.ndarray, H: int) -> None:
-        """Fail if attention with a dropout of 0.5 drops numbers of its result or of its values in place of weights.
+        """Fail if attention with a dropout of 0.5 drops elements of its result or its values instead of weights.
 
-        Numbers of the result that it keeps are then all the same multiple of those without dropout. The features of a
-        value are alike here, so those of a head that are kept should be.
+        If it drops elements of the result, those it keeps are all the same multiple of those without dropout. The
+        features of a value are equal here, so the kept features of a head should be equal too.
 
         Args:
-            weights: of the attention; W_o, if there is one, is replaced, so that it changes nothing.
+            weights: the parameters of the attention; W_o, if there is one, is replaced so that it changes nothing.
             H: the number of heads in the result.
         """
         plain = {"W_o.weight": np.eye(x.shape[-1]), "W_o.bias": np.zeros(x.shape[-1])}
@@ -78,7 +78,7 @@ class CheckingTestCase(StageTestCase):
         features = some.reshape(-1, some.shape[-1] // H)  # -> (B * T * H, d_head)
         highest = np.where(features != 0, features, -np.inf).max(axis=-1)
         lowest = np.where(features != 0, features, np.inf).min(axis=-1)
-        if not np.all(highest - lowest <= 1e-4 * np.abs(features).max()):  # both are infinite where all is dropped
+        if not np.all(highest - lowest <= 1e-4 * np.abs(features).max()):  # both are infinite if all are dropped
             why = "All features of a value are equal here, so the features of each head of the result should be too."
             wrong = "in training mode, dropout drops single features of the values: apply it to the weights"
             self.wrong(wrong, why, actual=some, operation="dropout")
@@ -90,12 +90,12 @@ class CheckingTestCase(StageTestCase):
         weight_decay: float,
         embeddings: Collection[str] | None = None,
     ) -> None:
-        """Fail unless those matrices decay that are no embeddings, and nothing else.
+        """Fail unless exactly the non-embedding matrices decay.
 
         Args:
-            found: for each group its weight decay and the sorted names of its parameters.
+            found: for each group, its weight decay and the sorted names of its parameters.
             shapes: the shapes of all parameters by name.
-            embeddings: the names of those that belong to an `nn.Embedding`, in another model than the language model.
+            embeddings: the names of the `nn.Embedding` parameters, if the model is not the language model.
         """
         of, embeddings = ("", EMBEDDINGS) if embeddings is None else ("in another model, ", embeddings)
         groups = []
@@ -125,7 +125,7 @@ class CheckingTestCase(StageTestCase):
             self.wrong(f"{of}{name} {what}", f"{len(wrong)} of {len(shapes)} parameters are in the wrong place.")
 
     def assert_samples(self, tokens: Any, prompt: np.ndarray, new: int, vocab_size: int) -> None:
-        """Fail unless these are the prompt and so many tokens of the vocabulary."""
+        """Fail unless these are the prompt and `new` tokens from the vocabulary."""
         B, T = prompt.shape
         fits = isinstance(tokens, np.ndarray) and tokens.shape == (B, T + new) and tokens.dtype.kind == "i"
         right = np.concatenate([prompt, tokens[:, T:] if fits else np.zeros((B, new), dtype=np.int64)], axis=1)
@@ -139,12 +139,12 @@ class CheckingTestCase(StageTestCase):
     def assert_frequencies(
         self, model: Any, prompt: np.ndarray, wanted: np.ndarray, options: list[Any], number: int
     ) -> None:
-        """Fail unless the tokens behind a prompt are as frequent as they should be.
+        """Fail unless the tokens after a prompt are as frequent as they should be.
 
-        Frequencies are a matter of chance, but a right program fails here less than once in 10^12 times.
+        Frequencies are random, but a correct program fails here less than once in 10^12 times.
 
         Args:
-            prompt: (1, T), which so many texts begin with.
+            prompt: (1, T), the beginning of all `number` texts.
             wanted: the probability of each token.
             options: the temperature, top_k and top_p of `generate`.
         """
@@ -154,7 +154,7 @@ class CheckingTestCase(StageTestCase):
         self.assert_samples(tokens, prompts, 1, len(wanted))
         found = np.bincount(tokens[:, -1], minlength=len(wanted)) / number
         self.checks += 1
-        # Bernstein's inequality with a probability of 10^-14 for each token
+        # Bernstein's inequality, with a probability of 10^-14 for each token
         room = 33.0
         allowed = np.sqrt(2 * wanted * (1 - wanted) * room / number) + 2 * room / (3 * number)
         if (found[wanted == 0] > 0).any():
@@ -167,7 +167,7 @@ class CheckingTestCase(StageTestCase):
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
-    """The softmax of the last axis. Where all logits of a row are -inf the result is NaN."""
+    """The softmax over the last axis. If all logits of a row are -inf, the result is NaN."""
     with np.errstate(invalid="ignore", over="ignore"):
         powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
         return np.asarray(powers / powers.sum(axis=-1, keepdims=True))

@@ -17,10 +17,10 @@ class TestGenerate(CheckingTestCase):
         return model
 
     def check_step(self, result: Any, stored: dict[str, np.ndarray]) -> list[list[np.ndarray]]:
-        """Fail unless logits and cache are those that are stored; the stored cache is given back.
+        """Fail unless logits and cache match the stored ones; return the stored cache.
 
-        The next step begins with this cache, not with the student's. Theirs differ in the last digits, so the call
-        would differ on each machine and not be found among the stored ones (see `localization.reference`).
+        The next step starts from this cache, not from the student's. Students' caches differ in the last digits, so the
+        call would differ on each machine and would not match the stored calls (see `localization.reference`).
         """
         logits, cache = self.items(result, 2, "forward_cached")
         self.assert_tensor(logits, stored["logits"], "the logits", "B T V")
@@ -79,7 +79,7 @@ class TestGenerate(CheckingTestCase):
                 self.keep_all(stored["logits"])
 
     def keep_all(self, logits: np.ndarray) -> None:
-        """Fail unless a `top_k` that is larger than the vocabulary leaves all tokens."""
+        """Fail unless a `top_k` that is larger than the vocabulary keeps all tokens."""
         filtered = self.student.generate.filter_logits(logits, top_k=100)
         if isinstance(filtered, np.ndarray) and filtered.shape == logits.shape and filtered.dtype.kind == "f":
             filtered = softmax(filtered)
@@ -117,7 +117,7 @@ class TestGenerate(CheckingTestCase):
             self.assert_frequencies(model, prompt[:1], softmax(filtered)[0], options, 4000)
 
     def check_equal_prompts(self, model: Any, prompt: np.ndarray) -> None:
-        """Fail if two equal prompts of a batch are continued with the same tokens: each is drawn for itself."""
+        """Fail if two equal prompts in a batch get the same continuation: each must be sampled separately."""
         drawn = self.student.drivers.generate_with_seeds(model, np.repeat(prompt, 2, axis=0), 8, [2], 5.0)
         (both,) = self.items(drawn, 1, "sampling")
         self.checks += 1

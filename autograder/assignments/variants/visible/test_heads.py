@@ -13,10 +13,10 @@ class TestHeads(CheckingTestCase):
     """Attention with random, sharp weights, d_model = 30 and 5 heads of 6 features."""
 
     def check(self, kind: str, build: Callable[[float], Any], axes: str) -> None:
-        """Fail unless attention is right without a mask, in training too, and with masks of the three shapes.
+        """Fail unless attention is correct without a mask, also in training, and with masks of the three shapes.
 
         Args:
-            build: makes the attention with a probability of dropout.
+            build: creates the attention module with a given dropout probability.
         """
         attention, weights = build(0.1), self.stored(f"{kind}_weights")
         attention.load_state(weights)
@@ -24,7 +24,7 @@ class TestHeads(CheckingTestCase):
         with self.part("no_mask"):
             self.assert_tensor(attention(x), outputs["none"], "the output without a mask", axes)
             self.assert_dropout(build, weights, lambda model: model(x), outputs, axes)
-            if kind != "simple":  # its heads are those of the test before
+            if kind != "simple":  # its heads are those of the previous test
                 self.assert_drops_weights(build(0.5), weights, x, 1 if kind == "head" else made.HEADS)
         with self.part("masks"):
             for name in ("causal", "padding", "own"):
@@ -39,7 +39,7 @@ class TestHeads(CheckingTestCase):
                 self.assert_tensor(other(x, masks["padding"]), outputs["padding"], title, axes, limit=made.SHIFT_LIMIT)
         if kind == "simple":
             return
-        with self.only_warn():  # a score of 0 is one like any other
+        with self.only_warn():  # a score of 0 is a score like any other
             even = build(0.1)
             even.load_state({name: made.without_queries(name, values) for name, values in weights.items()})
             output, right = even(x, masks["padding"]), self.stored(f"{kind}_even")["padding"]

@@ -36,7 +36,7 @@ class TestLanguageModel(CheckingTestCase, TrainedTestCase):
         self.warn_of_side_effects(block, {"x": stored["x"], "mask": masks["causal"]}, weights=weights)
 
     def test_language_model(self):
-        """Logits of a small model, up to its maximum length; longer input is refused with both numbers."""
+        """Logits of a small model, up to its maximum length; longer input raises an error that names both lengths."""
         model, stored = self.model(), self.stored("model")
         tokens = stored["tokens"]
         with self.part("logits"):
@@ -52,7 +52,7 @@ class TestLanguageModel(CheckingTestCase, TrainedTestCase):
             self.assert_tensor(other(tokens), stored["logits"], name, "B T V")
 
     def other_padding(self, padding_idx: int) -> Any:
-        """The small model with another padding token."""
+        """The small model with a different padding token."""
         model = self.student.language_model.DecoderTransformer(**(MODEL | {"padding_idx": padding_idx}))
         model.load_state(self.stored("weights"))
         return model
@@ -66,7 +66,7 @@ class TestLanguageModel(CheckingTestCase, TrainedTestCase):
         self.assert_tensor(score(tokens=tokens), stored["logits"], "the logits of some tokens", "B T V")
 
     def test_loss(self):
-        """The loss of padded sequences, and of one that is one token longer than the model."""
+        """The loss of padded sequences, and of one that is one token longer than the model's maximum."""
         model, stored = self.model(), self.stored("loss")
         with self.part("padding"):
             self.assert_tensor(model.loss(stored["tokens"]), stored["loss"], "the loss", "")
@@ -77,7 +77,7 @@ class TestLanguageModel(CheckingTestCase, TrainedTestCase):
         tokens = stored["tokens"]
         self.warn_of_side_effects(model, {"tokens": tokens}, "loss", weights=self.stored("weights"))
         with self.only_warn(), self.student.unnoted():
-            # What stands in the padding, behind all real tokens, does not matter.
+            # The tokens in the padding, after all real tokens, do not matter.
             padding = next(token for token in range(MODEL["vocab_size"]) if token not in tokens)
             other = np.where(tokens == MODEL["padding_idx"], padding, tokens)
             name = f"the loss of a model whose padding_idx is {padding}"

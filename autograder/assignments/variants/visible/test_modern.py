@@ -6,8 +6,8 @@ import numpy as np
 
 from autograder.assignments.variants.visible.checks import CheckingTestCase
 
-# Correct code is up to 0.002 off in float16, and code that squares in float16 by 1 and more. In bfloat16 correct code
-# is up to 0.02 off, and code that rounds the angles by 2.7 and more.
+# In float16, correct code is off by up to 0.002, and code that squares in float16 by 1 or more. In bfloat16, correct
+# code is off by up to 0.02, and code that rounds the angles by 2.7 or more.
 FLOAT16_LIMIT, BFLOAT16_LIMIT = 0.05, 0.25
 
 
@@ -60,7 +60,7 @@ class TestModern(CheckingTestCase):
         self.warn_of_changes(attention, {"x": x[:, 6:], "cache": cache})
 
     def check(self, result: Any, case: str, name: str) -> None:
-        """Fail unless output and cache are those that are stored."""
+        """Fail unless output and cache match the stored ones."""
         stored = self.stored("attention")
         y, cache = self.items(result, 2, "forward")
         self.assert_tensor(y, stored[case], name, "B T d_model")

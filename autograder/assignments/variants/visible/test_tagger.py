@@ -21,7 +21,7 @@ class TestTagger(CheckingTestCase):
         return model
 
     def test_tagger(self):
-        """Logits of a padded batch, up to the maximum length; longer input is refused with both numbers."""
+        """Logits of a padded batch, up to the maximum length; longer input raises an error that names both lengths."""
         model, stored = self.model(), self.stored("model")
         tokens, lengths = stored["tokens"], stored["lengths"]
         real = inside(lengths)

@@ -36,7 +36,7 @@ class TestTraining(CheckingTestCase):
             self.assert_number(rate, right, f"the rate at step {step}")
 
     def test_clip_gradients(self):
-        """Three gradients and a parameter without one, shorter and longer than the limit."""
+        """Three gradients and a parameter without one; norms below and above the limit."""
         gradients = list(self.stored("clip").values())
         for case, max_norm in made.CLIPS.items():
             stored = self.stored(f"clip_{case}")
@@ -80,8 +80,8 @@ class TestTraining(CheckingTestCase):
         shapes = model.shapes()
         self.assert_groups(self.student.drivers.parameter_groups_of(model, 0.1), shapes, 0.1)
         with self.only_warn():
-            # Other names; tables of three axes; an embedding inside, and one whose weight is that of the output layer,
-            # which stands behind it or before it.
+            # Other names; tables with three axes; a nested embedding, and an embedding that shares its weight with the
+            # output layer, which comes after or before it.
             drivers, embeddings = self.student.drivers, ["tokens.weight", "inner.places.weight"]
             others = [(one, embeddings) for one in (drivers.Words(), drivers.Images(), drivers.Shared())]
             others.append((drivers.Shared(output_first=True), ["output.weight", "inner.places.weight"]))
