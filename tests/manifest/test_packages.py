@@ -3,46 +3,52 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from autograder.manifest import assignments
 from course.location import ENGINE, VARIABLE
 
 
-def run(folder, *arguments):
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a course beside which packages are installed."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ENGINE), str(folder.parent)]), VARIABLE: ""}
-    command = [sys.executable, "-m", "autograder", *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    return subprocess.run([sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True)
 
 
-@pytest.fixture(scope="module")
-def courses(tmp_path_factory):
-    """A course, and a package beside it that is another one, with an assignment."""
-    folder = tmp_path_factory.mktemp("courses")
-    for name in ("mine", "brought"):
-        assert run(folder, "init", name).returncode == 0
-    assert run(folder / "brought", "new", "toy").returncode == 0
-    (folder / "brought" / "__init__.py").touch()
+def course(folder: Path, text: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "course.toml").write_text(text, encoding="utf-8")
     return folder
 
 
-def choose(courses, packages):
-    file = courses / "mine" / "course.toml"
-    text = file.read_text(encoding="utf-8").partition("\n[folders]")[0]
-    file.write_text(f"{text}\n[folders]\npackages = {packages}\n", encoding="utf-8")
+def test_the_assignments_of_a_package_are_there(tmp_path):
+    brought = course(tmp_path / "brought", f"[folders]\nassignments = '{ENGINE / 'autograder' / 'assignments'}'\n")
+    (brought / "__init__.py").touch()
+    mine = course(tmp_path / "mine", '[folders]\npackages = ["brought"]\n')
+    asked = (
+        "from autograder.manifest import assignments\nfor one in assignments().values(): print(one.name, one.solution)"
+    )
+    found = [line.split() for line in run(mine, "-c", asked).stdout.splitlines()]
+    assert found == [[name, str(brought / "solutions" / name)] for name in assignments()]
 
 
-def test_the_assignment_of_a_package_is_graded(courses):
-    choose(courses, '["brought"]')
-    submission = courses / "brought" / "solutions" / "toy"
-    done = run(courses / "mine", "grade", "--submission", str(submission), "--hidden", "--seed", "2")
+@pytest.mark.parametrize(("package", "complaint"), [("nowhere", "is not installed"), ("json", "has no course.toml")])
+def test_a_package_without_a_course_is_named(tmp_path, package, complaint):
+    mine = course(tmp_path / "mine", f'[folders]\npackages = ["{package}"]\n')
+    done = run(mine, "-m", "autograder", "grade")
+    assert done.returncode == 2
+    assert f"packages names {package}, a package that {complaint}" in done.stderr
+
+
+@pytest.mark.slow
+def test_an_assignment_of_a_package_is_graded(tmp_path):
+    for name in ("mine", "brought"):
+        assert run(course(tmp_path / "start", ""), "-m", "autograder", "init", str(tmp_path / name)).returncode == 0
+    assert run(tmp_path / "brought", "-m", "autograder", "new", "toy").returncode == 0
+    (tmp_path / "brought" / "__init__.py").touch()
+    course(tmp_path / "mine", '[folders]\npackages = ["brought"]\n')
+    submission = str(tmp_path / "brought" / "solutions" / "toy")
+    done = run(tmp_path / "mine", "-m", "autograder", "grade", "--submission", submission, "--hidden", "--seed", "2")
     assert "Total: 10 of 10 points" in done.stdout, done.stderr
-    assert done.returncode == 0
-
-
-def test_a_package_that_is_not_there_is_named(courses):
-    for package, complaint in (("nowhere", "is not installed"), ("json", "has no course.toml")):
-        choose(courses, f'["{package}"]')
-        done = run(courses / "mine", "grade")
-        assert done.returncode == 2
-        assert f"packages names {package}, a package that {complaint}" in done.stderr
