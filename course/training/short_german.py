@@ -125,6 +125,20 @@ def short_sentences(count: int, seed: int, new: bool = False) -> list[tuple[str,
     return list(found.items())
 
 
+def joined_sentences(count: int, clauses: int, seed: int) -> list[tuple[str, str]]:
+    """Return random sentences of several clauses joined with "und", with their translations."""
+    draw, found = random.Random(seed), []
+    while len(found) < count:
+        pairs = [_sentence(draw, False) for _ in range(clauses)]
+        if all(german.endswith(" .") for german, _ in pairs):
+            joined = [
+                " und ".join(german[:-2] for german, _ in pairs),
+                " and ".join(english[:-2] for _, english in pairs),
+            ]
+            found.append((_written(f"{joined[0]} ."), _written(f"{joined[1]} .")))
+    return found
+
+
 def _written(words: str) -> str:
     """Words as a sentence: a capital at the start, no space before the final punctuation mark."""
     text = " ".join(words.split())

@@ -185,7 +185,7 @@ def test_an_extra_buffer_is_named(workers, stage):
     old, new, given = CHANGED[stage]
     sources = {**SOURCES, stage: SOURCES[stage].replace(old, new, 1)}
     report = grade(Submission("", sources), ASSIGNMENT, workers, [ASSIGNMENT.stage(stage)])
-    messages = [test.message for test in report.tests if "too many: " in test.message]
+    messages = [test.message for test in report.tests if "extra parameter or buffer: " in test.message]
     assert messages
     assert all(("constructors are given" in message) == given for message in messages)
 

@@ -81,7 +81,7 @@ BUGS = [
         "mha",
         ATTENTION_MASK,
         f"{kept('mask', 'attention_mask')}[:, None, :, :] != 0",
-        "kept from one call",
+        "depends on earlier calls",
     ),
     Bug(
         "table cut",
@@ -99,7 +99,7 @@ BUGS = [
         ENCODER_MASK.replace(
             "=self", "=" + kept("mask", "self_attn_padding_mask") + " if self_attn_padding_mask is not None else self"
         ),
-        "kept from one call",
+        "depends on earlier calls",
     ),
     Bug(
         "source mask kept",
@@ -111,7 +111,7 @@ BUGS = [
         + "\n        if src_padding_mask.shape != src.shape:\n            "
         + "self.mask = "
         + SOURCE_MASK,
-        "kept from one call",
+        "depends on earlier calls",
     ),
     Bug(
         "causal mask of the layer kept",
@@ -122,7 +122,7 @@ BUGS = [
             "self_attn_mask)",
             "None if self_attn_mask is None else " + kept("mask", "self_attn_mask") + "[:, : x.size(1), : x.size(1)])",
         ),
-        "kept from one call",
+        "depends on earlier calls",
     ),
     Bug(
         "longest causal mask kept",
@@ -130,7 +130,7 @@ BUGS = [
         "transformer",
         CAUSAL_MASK,
         kept("mask", "subsequent_mask(tgt.size(1))") + "[None, : tgt.size(1), : tgt.size(1)]\n        dec",
-        "kept from one call",
+        "depends on earlier calls",
     ),
     Bug(
         "mask of the step kept",
@@ -138,10 +138,10 @@ BUGS = [
         "decoder",
         LAST_MASK,
         f"last_mask = {kept('mask', 'self_attn_mask')}[:, x.size(1) - 1 : x.size(1), : x.size(1)]",
-        "kept from one call",
+        "depends on earlier calls",
     ),
     *(
-        Bug(f"{name} kept by size", stage, module, old, new, "kept from one call")
+        Bug(f"{name} kept by size", stage, module, old, new, "depends on earlier calls")
         for name, stage, module, old, new in (
             (
                 "attention mask",
