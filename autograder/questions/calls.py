@@ -320,7 +320,10 @@ def words(call: Call, program: Program, whole: bool = False) -> str:
     ]
     text = f"{subject} is called with {', '.join(given) or 'no arguments'}"
     text += "; `result` is the first value that it returns" if call.base.several else ""
-    return f"{' and '.join(made)} in eval mode: {text}" if made else text
+    weights = (
+        " with random weights (in norms too)" if not whole and any(one["do"] == "state" for one, _ in requests) else ""
+    )
+    return f"{' and '.join(made)}{weights} in eval mode: {text}" if made else text
 
 
 def _shown(value: Any) -> str:

@@ -21,6 +21,7 @@ from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.stage_with_standins import code_of_all, code_of_stage, with_standins
 
+ONCE = ("times", "test")  # kinds of which a second question would tell nothing new
 SHADES = 10  # the darkest shade of a picture, for the largest number; the smallest has 0
 
 
@@ -156,7 +157,8 @@ def _questions(lab: Lab, stage: str, kind: str) -> Iterator[Question]:
 def _is_new(question: Question, chosen: Sequence[Question]) -> bool:
     """Whether a question differs from those chosen: in kind or first line, and in text."""
     return not any(
-        (one.kind == question.kind and one.lines[:1] == question.lines[:1]) or one.text == question.text
+        (one.kind == question.kind and (one.kind in ONCE or one.lines[:1] == question.lines[:1]))
+        or one.text == question.text
         for one in chosen
     )
 

@@ -14,7 +14,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 END = r"\. (?=How often|What |Line \d|One picture|Square weights)"  # of a call
-CALL = re.compile(rf"^(?:`(\w+\(.*?\))` in eval mode: )?(?:the module|its `(\w+)`|`(\w+)`) is called with (.*?){END}")
+MADE = r"(?:`(\w+\(.*?\))`(?: with random weights \(in norms too\))? in eval mode: )?"
+CALL = re.compile(rf"^{MADE}(?:the module|its `(\w+)`|`(\w+)`) is called with (.*?){END}")
 ARGUMENT = re.compile(
     r"`(\w+)` of shape \(([\d, ]*)\)(?: (\(random numbers\))|, all ([-\d.e]+|True|False))?"
     r"|`(\w+)` = `([^`]*)`|`(\w+)=([^`]*)`"
