@@ -127,7 +127,7 @@ def short_sentences(count: int, seed: int, new: bool = False) -> list[tuple[str,
 
 def joined_sentences(count: int, clauses: int, seed: int) -> list[tuple[str, str]]:
     """Return random sentences of several clauses joined with "und", with their translations."""
-    draw, found = random.Random(seed), []
+    draw, found = random.Random(seed), list[tuple[str, str]]()
     while len(found) < count:
         pairs = [_sentence(draw, False) for _ in range(clauses)]
         if all(german.endswith(" .") for german, _ in pairs):

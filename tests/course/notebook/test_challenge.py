@@ -40,7 +40,7 @@ def test_wrong_and_ready_made_attention_is_refused(tmp_path, attend, reason):
 
 
 def test_a_translator_counts_as_far_as_it_is_right(tmp_path):
-    known = {}
+    known: dict[str, str] = {}
 
     def remember(sentences):
         return [known[german] if german.count(" und ") < 3 else "?" for german in sentences]
