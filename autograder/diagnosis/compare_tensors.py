@@ -101,7 +101,7 @@ def compare(
     first = _first(differs)
     common = pattern(axes, actual, expected, differs, counted, limit, groups, masked())
     return Wrong(
-        f"{name} has the right shape but wrong values",
+        _said(name, "right shape, wrong values"),
         (
             f"{_differ(differs, counted)}, first at {_place(axes, first)}" if expected.ndim else "the value differs",
             f"expected  {_number(expected[first])}",
@@ -132,11 +132,11 @@ def compare_own(
     try:
         counted = np.broadcast_to(np.True_ if where is None else where, shape)
     except ValueError:  # its shape does not fit the mask of counted elements
-        return Wrong(f"{name} has the wrong shape", (f"got       {_shape(shape)}",))
+        return Wrong(_said(name, "wrong shape"), (f"got       {_shape(shape)}",))
     if isinstance(actual, np.ndarray) and actual.ndim == len(shape) != len(axes.split()):
         # Both are the student's results, so the number of axes has not been checked yet.
         close = isinstance(other, np.ndarray) and _is_close(actual, other, limit, where)
-        return None if close else Wrong(f"{name} has the wrong shape", (f"got       {_shape(shape)}",))
+        return None if close else Wrong(_said(name, "wrong shape"), (f"got       {_shape(shape)}",))
     if wrong := wrong_form(name, axes, other, shape, floating=True, counted=counted):
         return wrong
     return compare(name, axes, actual, other, limit, where, masked=masked)
@@ -192,10 +192,10 @@ def wrong_form(
         got = actual.description if isinstance(actual, Foreign) else f"a value of type {type(actual).__name__.lower()}"
         got = MODULE if isinstance(actual, Named) else got
         kind = "dtype" if got.startswith("a tensor") else "type"
-        return Wrong(f"{name} has the wrong {kind}", (f"expected  a tensor, {expected[10:]}", f"got       {got}"))
+        return Wrong(_said(name, f"wrong {kind}"), (f"expected  a tensor, {expected[10:]}", f"got       {got}"))
     if actual.shape != shape:
         short = f"expected {_shape(shape)}, got {_shape(actual.shape)}"
-        return Wrong(f"{name} has the wrong shape", (expected, f"got       {_shape(actual.shape)}"), short)
+        return Wrong(_said(name, "wrong shape"), (expected, f"got       {_shape(actual.shape)}"), short)
     if floating and actual.dtype not in (np.float64, np.float32):
         return _wrong_dtype(name, "the floating-point type of the inputs", actual)
     if not floating and np.issubdtype(actual.dtype, np.floating):
@@ -206,13 +206,20 @@ def wrong_form(
         first = _first(infinite)
         kind = "NaN" if np.isnan(actual[first]) else "infinity"
         count = _count(infinite, counted)
-        return Wrong(f"{name} holds {kind}", (f"in {count}, first at {_place(axes, first)}",), f"{kind} in {count}")
+        return Wrong(
+            _said(name, f"contains {kind}"), (f"in {count}, first at {_place(axes, first)}",), f"{kind} in {count}"
+        )
     return None
 
 
 def _wrong_dtype(name: str, wanted: str, actual: np.ndarray) -> Wrong:
     details = (f"expected  {wanted}", f"got       {actual.dtype}")
-    return Wrong(f"{name} has the wrong dtype", details, f"expected {wanted}, got {actual.dtype}")
+    return Wrong(_said(name, "wrong dtype"), details, f"expected {wanted}, got {actual.dtype}")
+
+
+def _said(name: str, wrong: str) -> str:
+    """A message about a tensor, whose name may be a clause that ends with a comma."""
+    return f"{name.rstrip(',')}: {wrong}"
 
 
 def _first(mask: np.ndarray) -> tuple[int, ...]:

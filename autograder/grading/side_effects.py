@@ -55,7 +55,7 @@ def check_forgets(
     if any(
         np.isnan(result).any(where=True if where is None or number else where) for number, result in enumerate(first)
     ):
-        case.wrong("the output holds NaN")
+        case.wrong("the output: contains NaN")
     rows = len(first[0]) if first and first[0].ndim else 1
     second = _tensors(call(**{name: _reversed(value, rows) for name, value in arguments.items()}))
     case.checks += 1

@@ -200,9 +200,9 @@ def _gradient(failure: Failure, source: Source) -> Diagnosis | None:
 def _of_form(case: Case, error: BaseException | None) -> Diagnosis | None:
     """The diagnosis of a result with correct values and a wrong type."""
     message = error.wrong.message if isinstance(error, Incorrect) else ""
-    if message.endswith("has the wrong dtype"):
+    if message.endswith(": wrong dtype"):
         return _claim(reruns.making_lines(case.trace), "dtype")
-    if message.endswith("has the wrong type"):
+    if message.endswith(": wrong type"):
         return _claim(reruns.returning_lines(case.trace), "type")
     return None
 

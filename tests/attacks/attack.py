@@ -18,10 +18,10 @@ class Verdict:
     message: str
 
 
-WRONG = Verdict("failed", "has the right shape but wrong values")
-TYPE = Verdict("failed", "has the wrong type")
-DTYPE = Verdict("failed", "has the wrong dtype")
-SHAPE = Verdict("failed", "has the wrong shape")
+WRONG = Verdict("failed", "right shape, wrong values")
+TYPE = Verdict("failed", ": wrong type")
+DTYPE = Verdict("failed", ": wrong dtype")
+SHAPE = Verdict("failed", ": wrong shape")
 NO_MODULE = Verdict("error", "did not create an nn.Module")
 ENDED = Verdict("error", "the Python process ")
 UNREADABLE = Verdict("error", "the answer cannot be read")

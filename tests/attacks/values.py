@@ -2,7 +2,7 @@
 
 from tests.attacks.attack import DTYPE, ENDED, SHAPE, TYPE, VISIBLE, WRONG, Attack, Verdict, pe, raised, right_where
 
-NAN, INFINITY = Verdict("failed", "holds NaN"), Verdict("failed", "holds infinity")
+NAN, INFINITY = Verdict("failed", "contains NaN"), Verdict("failed", "contains infinity")
 ZEROS = "(1, max_seq_length, d_model)"
 
 TABLES = {

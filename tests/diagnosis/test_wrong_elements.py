@@ -117,11 +117,11 @@ def test_elements_that_do_not_count():
     ("actual", "message"),
     [
         (None, "x is None instead of a tensor"),
-        ([1.0], "x has the wrong type"),
-        (HEADS[..., :4], "x has the wrong shape"),
-        (HEADS.astype(np.float16), "x has the wrong dtype"),
-        (HEADS * np.nan, "x holds NaN"),
-        (np.full_like(HEADS, np.inf), "x holds infinity"),
+        ([1.0], "x: wrong type"),
+        (HEADS[..., :4], "x: wrong shape"),
+        (HEADS.astype(np.float16), "x: wrong dtype"),
+        (HEADS * np.nan, "x: contains NaN"),
+        (np.full_like(HEADS, np.inf), "x: contains infinity"),
     ],
 )
 def test_the_ladder(actual, message):

@@ -92,14 +92,14 @@ FAULTS = {
     "abort": ("", ATTENTION, "        import os\n        os.abort()\n", "error", "SIGABRT"),
     "quiet exit": ("", ATTENTION, "        import os\n        os._exit(0)\n", "error", "exit code 0"),
     "none": ("", LAST, "", "failed", "x is None instead of a tensor"),
-    "shape": ("", LAST, "        return x\n", "failed", "x has the wrong shape"),
-    "float16": ("", LAST, LAST.rstrip() + ".half()\n", "failed", "x has the wrong dtype"),
-    "string": ("", LAST, "        return 'x'\n", "failed", "x has the wrong type"),
-    "nan": ("", LAST, LAST.rstrip() + " * float('nan')\n", "failed", "x holds NaN"),
+    "shape": ("", LAST, "        return x\n", "failed", "x: wrong shape"),
+    "float16": ("", LAST, LAST.rstrip() + ".half()\n", "failed", "x: wrong dtype"),
+    "string": ("", LAST, "        return 'x'\n", "failed", "x: wrong type"),
+    "nan": ("", LAST, LAST.rstrip() + " * float('nan')\n", "failed", "x: contains NaN"),
     "raises": ("", LAST, "        raise ValueError('no idea')\n", "error", "ValueError: no idea"),
     "memory": ("", LAST, "        return torch.zeros(10**15)\n", "error", "memory"),
     "torch does not implement it": ("", LAST, "        return (x > 0).abs()\n", "error", "NotImplementedError"),
-    "values": ("", LAST, LAST.rstrip() + " + 1e-3\n", "failed", "x has the right shape but wrong values"),
+    "values": ("", LAST, LAST.rstrip() + " + 1e-3\n", "failed", "x: right shape, wrong values"),
 }
 
 

@@ -43,7 +43,7 @@ BUGS = [
     ),
     Bug("mask changed", "mha", "mha", KEY_MASK, KEY_MASK.replace("[", ".ne_(0)[", 1), 1, "changes its argument"),
     Bug("fill with -35", "mha", "mha", "torch.finfo(scores.dtype).min", "-35.0", 2, "masked keys have weight"),
-    Bug("W_o left out", "mha", "mha", "return self.W_o(x)", "return x", 4, "forward has the right shape but wrong"),
+    Bug("W_o left out", "mha", "mha", "return self.W_o(x)", "return x", 4, "forward: right shape, wrong"),
     Bug("size of the visible test", "pe", "pe", "/ d_model)", "/ 32)", 1, "wrong values"),
     Bug("one row short", "pe", "pe", "T > self.max_seq_length", "T >= self.max_seq_length", 1, "ValueError"),
     Bug("padding by token", "encoder", "transformer", LENGTHS, "(src == 1).long()", 1, "wrong values"),

@@ -115,7 +115,7 @@ def test_a_wrong_dropout_is_told(workers, text):
 
 WARNED: dict[str, tuple[Any, ...]] = {
     "in place": ("encoder", ("x + self.dropout(attended)", "x.add_(self.dropout(attended))"), "changes its argument x"),
-    "not a number": ("mha", ("return self.W_o(x)", "return self.W_o(x) * float('nan')"), "the output holds NaN"),
+    "not a number": ("mha", ("return self.W_o(x)", "return self.W_o(x) * float('nan')"), "the output: contains NaN"),
     "residual lost": ("decoder", ("x, encoder_out, encoder_out,", "x, encoder_out.detach(), encoder_out.detach(),"),
                       "no gradient reaches encoder_out"),
     "list of caches": ("decoder", ("new_cache = []", "new_cache = cache if cache is not None else []"),

@@ -86,7 +86,7 @@ def test_a_part_that_needs_another_one_says_so():
 
     result, _ = outcome(body)
     assert [part_line(part) for part in result.parts] == [
-        "table: 0 of 3, failed: x has the right shape but wrong values",
+        "table: 0 of 3, failed: x: right shape, wrong values",
         "sum: 0 of 2, not judged, since it needs: table",
     ]
 

@@ -89,7 +89,7 @@ BUGS = [
         "pe",
         ADD_POSITIONS,
         "self.pe = self.pe[:, :T]\n        return x + self.pe",
-        "pe after a call has the wrong shape",
+        "pe after a call: wrong shape",
     ),
     Bug(
         "mask of the layer kept",

@@ -99,7 +99,7 @@ def test_a_translation_that_waits_for_an_end_of_all_at_once_is_warned(workers):
     report = graded(workers, {**SOURCES, "seq2seq": text}, ["translate"])
     assert report.points == report.max_points
     (told,) = [test.message for test in report.tests if test.message]
-    assert told == "passes, but: the tokens of 2 sentences, of which one ends earlier, has the wrong shape"
+    assert told == "passes, but: the tokens of 2 sentences, of which one ends earlier: wrong shape"
 
 
 @pytest.mark.parametrize("stage", ["pooling", "translate"])
@@ -194,5 +194,5 @@ def test_a_tuple_instead_of_scores_is_the_students_fault():
     case = type("Case", (StageTestCase,), {"test": lambda case: None})("test")
     case.student = SimpleNamespace(last_call="model()", changing=lambda equal: "")
     model = SimpleNamespace(taking=lambda *_: lambda **inputs: [np.zeros(2), np.zeros(2)])
-    with pytest.raises(Incorrect, match="logits has the wrong type"):
+    with pytest.raises(Incorrect, match="logits: wrong type"):
         case.part_of_scores(model, (2, 2), "logits", "B V")()
