@@ -28,7 +28,7 @@ def test_most_lines_are_named(outcomes):
 
 def test_few_claims_are_false(outcomes):
     wrong = [one for one in outcomes if one.false]
-    assert len(wrong) <= 0.2 * len(outcomes), [(one.id, one.false) for one in wrong]
+    assert len(wrong) <= 0.13 * len(outcomes), [(one.id, one.false) for one in wrong]
 
 
 def test_every_bug_fits_and_changes_the_syntax_tree():
