@@ -18,7 +18,7 @@ This page shows how far the grader's limits are from the deviations of correct c
 for gradients it grows with the size of the numbers. `make tolerance` writes this page; `python -m autograder audit`
 fails if correct code or a mistake is within a factor of 10 of a limit.
 
-All correct programs of the assignments (with one thread and with two) and all known mistakes were run through the
+All correct programs for the assignments (with one thread and with two) and all known mistakes were run through the
 visible tests and the hidden tests of one seed. For each mistake, the largest deviation counts; mistakes that show up in
 other ways (a wrong shape, an exception, other tokens) are not in the last columns. Only code that cannot run in float64
 uses float32.
