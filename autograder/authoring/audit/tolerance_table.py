@@ -18,10 +18,10 @@ This page shows how far the grader's limits are from the deviations of correct c
 for gradients it grows with the size of the numbers. `make tolerance` writes this page; `python -m autograder audit`
 fails if correct code or a mistake is within a factor of 10 of a limit.
 
-All correct formulations of the assignments, with one thread and with two, and all known mistakes went through the
-visible tests and the hidden tests of one seed. Each mistake counts with its largest deviation; mistakes that show
-differently (a wrong shape, an exception, other tokens) are not in the last columns. Only code that cannot run in
-float64 uses float32.
+All correct programs for the assignments (with one thread and with two) and all known mistakes were run through the
+visible tests and the hidden tests of one seed. For each mistake, the largest deviation counts; mistakes that show up in
+other ways (a wrong shape, an exception, other tokens) are not in the last columns. Only code that cannot run in float64
+uses float32.
 """
 HEADING = """
 | stage | precision | limit / deviation of correct code | deviation of mistakes / limit | smallest mistake |
@@ -36,7 +36,7 @@ def table(chosen: Assignment, jobs: int) -> str:
     with contextlib.closing(Subject(chosen)) as subject, ThreadPoolExecutor(jobs) as pool:
         measured = pool.map(lambda stage: measure(subject, stage), chosen.stages)
         rows = [row for stage, result in zip(chosen.stages, measured, strict=True) for row in _rows(stage.name, result)]
-        numbers = f"{len(subject.correct)} correct formulations and {len(subject.mistakes)} known mistakes"
+        numbers = f"{len(subject.correct)} correct programs and {len(subject.mistakes)} known mistakes"
     return f"\n## {chosen.title}\n\n{numbers}, torch {torch.__version__}.\n{HEADING}" + "".join(rows)
 
 
