@@ -22,7 +22,7 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class Wrong:
-    """What is wrong with a tensor: a sentence, and lines with the place and the values."""
+    """What is wrong with a tensor: a sentence, and lines with the position and the values."""
 
     message: str
     details: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 The outcome of a failed test is reduced to a signature: which check failed, with which message, and a few random
 projections of the wrong tensor. Two programs with the same mistake have the same signature, however they are written.
-Equal projections are as good as a proof. An equal message proves little: other code may fail with the same words, and
+Equal projections are as good as a proof. An equal message proves little: other code may fail with the same one, and
 the verdict then says "perhaps" (see `Named`). For the visible tests, the signatures of all known mistakes are stored;
 neither the solution nor the code of the mistakes can be read from them. Hidden tests have new inputs each time, so the
 mistakes are run on these inputs.

@@ -125,7 +125,7 @@ def masked_by(arguments: Iterable[tuple[str, Any]]) -> list[tuple[str, np.ndarra
 
     A padding mask, or the lengths it is computed from, affects sentences with padding. An attention mask affects the
     queries that may not attend to every key. A query with a single key is right whatever its weights are, so the other
-    queries get an entry of their own. With known targets, `tgt`, there is a causal mask.
+    queries get their own entry. With known targets, `tgt`, there is a causal mask.
     """
     affected = []
     for name, value in arguments:

@@ -17,7 +17,7 @@ class Finding(NamedTuple):
 
 
 def needless(module: str) -> str:
-    """The message about the import of a module that an assignment does not need."""
+    """The message about importing a module that an assignment does not need."""
     return f"{module} is imported, which this assignment does not need"
 
 

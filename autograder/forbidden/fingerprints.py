@@ -1,4 +1,4 @@
-"""Find functions that are copies of a known text, with different names, a different order or added lines."""
+"""Find functions that are copies of a known one, with different names, a different order or added lines."""
 
 import ast
 from collections import Counter, deque

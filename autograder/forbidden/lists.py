@@ -61,7 +61,7 @@ FORBIDDEN_IN = {
     "typing": {"get_type_hints"},
 }
 CALLS_BY_STRING = {"eval", "exec", "compile", "__import__", "__builtins__", "__loader__", "__spec__"}
-# Functions that take a library as an argument without exposing it, or that have a rule of their own.
+# Functions that take a library as an argument without exposing it, or that have their own rule.
 ASKED_ABOUT = {"hasattr", "vars", "isinstance", "issubclass", "getattr", "setattr", "delattr"}
 # Functions that open files, in any module; for libraries, load and save too.
 FILES = _words(

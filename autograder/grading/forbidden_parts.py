@@ -1,6 +1,6 @@
 """The check for ready-made parts: which stages of a submission use one, and which lines a person should look at.
 
-The text is parsed in a worker that loads nothing and is discarded afterwards, because a parser can be made to crash.
+The code is parsed in a worker that loads nothing and is discarded afterwards, because a parser can be made to crash.
 """
 
 import json

@@ -67,7 +67,7 @@ class StageTestCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def part(self, name: str) -> Iterator[None]:
-        """A part of the test with points of its own in the manifest: if it fails, the test goes on.
+        """A part of the test with its own points in the manifest: if it fails, the test goes on.
 
         Parts do not depend on each other; compute what two parts need before the first one. After a call that timed
         out, no further part is tried.
@@ -94,7 +94,7 @@ class StageTestCase(unittest.TestCase):
             error.recipe = self.student.recipe()
 
     def needs(self, *parts: str) -> None:
-        """Fail with the first error of `parts` if all of them failed: wrong code earns nothing for a missing effect."""
+        """If all `parts` failed, fail with their first error: wrong code earns nothing for lacking an effect."""
         failed = [error for error, _ in map(self.outcomes.__getitem__, parts) if error and not is_minor(error)]
         if len(failed) == len(parts):
             raise failed[0]
@@ -339,7 +339,7 @@ class StageTestCase(unittest.TestCase):
             self.assert_tensor(call(model.deterministic_dropout()), expected[effect], title, axes, where)
 
     def keeps_arguments(self, model: Any, arguments: Mapping[str, Any], method: str | None = None) -> None:
-        """Fail if a call changes one of its arguments, tensors or lists of tensors."""
+        """Fail if a call changes one of its arguments (tensors or lists of tensors)."""
         after = model.arguments_after(*filter(None, [method]), **arguments)
         for name, value in arguments.items():
             self.checks += 1

@@ -57,7 +57,7 @@ class Attempt(NamedTuple):
 
 
 class StageRun:
-    """Grades a stage in two steps, `visible` and `finish`, in workers of its own.
+    """Grades a stage in two steps, `visible` and `finish`, in its own workers.
 
     If one of the steps raises an exception, that is a fault of this stage; the others are still graded.
 
@@ -90,7 +90,7 @@ class StageRun:
         self.shown: dict[str, Signature] = {}
         self.already_warned: set[str] = set()  # warnings already given
         self.finite: Code | None = None  # the code without infinities, if a test ended with NaN
-        self.filled: set[str] = set()  # tests that end with NaN, but do not without infinities
+        self.filled: set[str] = set()  # tests that end with NaN, but not without infinities
         self.references: list[Student] = []
         self.named: Student | None = None  # the reference with named steps, once needed
 

@@ -50,7 +50,7 @@ class Repair:
 
 
 class RepairSearch:
-    """The repeated calls of one stage, in a worker of their own."""
+    """The repeated calls of one stage, in their own worker."""
 
     def __init__(self, passing: Mapping[str, Callable[[Student], bool]]) -> None:
         self.passing = passing

@@ -55,7 +55,7 @@ class CourseConfig:
     path: Path  # of the file
     title: str = ""
     assignments: Path = Path()  # the folder that contains the assignments' folders
-    roster: Path | None = None  # a CSV file: student, name and, if wanted, email, login, id, section
+    roster: Path | None = None  # a CSV file: student, name and optionally email, login, id, section
     groups: Path | None = None  # a CSV file: group, student
     match: str = ""  # how to find students in a gradebook: login, id, name, email, ...; "": the best way
     lms: Lms | None = None

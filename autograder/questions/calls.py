@@ -43,7 +43,7 @@ class Call:
         return {*_sizes([one for one in self.replay.requests if one[0]["do"] == "call"])}
 
     def arguments(self, program: Program) -> list[tuple[str, Any]]:
-        """The arguments with their names: arrays, or other values than tensors."""
+        """The arguments with their names: arrays, or values other than tensors."""
         request, own = self.replay.requests[-1]
         named = _named(request, self.replay.requests, program)
         return [(name, own[one["$tensor"]] if _is_tensor(one) else one) for name, one in named]
@@ -115,7 +115,7 @@ def _named(request: Mapping[str, Any], requests: Sequence[Request], program: Pro
 
 
 def _form(requests: Sequence[Request], program: Program) -> str:
-    """A text that is equal for calls that differ only in sizes and numbers."""
+    """A string that is the same for calls that differ only in sizes and numbers."""
     parts: list[Any] = []
     for request, own in requests:
         kinds: dict[str, Any] = {}
@@ -226,7 +226,7 @@ def _alike(arrays: Iterable[np.ndarray]) -> int:
 
 
 def _cost(requests: Sequence[Request], before: Sequence[Request], tiny: bool) -> float:
-    """How far a call is from easy to read: few numbers, no two sizes equal by chance, masks that mask something."""
+    """How hard a call is to read. Easy ones have few numbers, no sizes equal by chance, and masks with an effect."""
     arrays = requests[-1][1]
     whole = {name: array for name, array in arrays.items() if array.dtype.kind in "iub"}
     numbers = sum(array.size for array in arrays.values())
@@ -245,7 +245,7 @@ def _cost(requests: Sequence[Request], before: Sequence[Request], tiny: bool) ->
 def _filled(
     small: CallReplay, bench: Bench, rng: random.Random, weights: Fill | None = None, inputs: Fill | None = None
 ) -> CallReplay | None:
-    """A call with new numbers in its inputs and in the weights of its objects; None if these cannot be made."""
+    """A call with new numbers in its inputs and in the weights of its objects; None if these cannot be created."""
     dice = np.random.default_rng(rng.randrange(2**32))
     weights = weights or (lambda name, shape: _weight(name, shape, dice))
     *makers, (last, tensors) = small.requests
@@ -271,7 +271,7 @@ def _states(small: CallReplay, bench: Bench) -> list[tuple[dict[str, tuple[int, 
     """For each object of a call, the shapes of its weights, and the rest of its state.
 
     Raises:
-        StudentFault, LookupError: if the objects cannot be made.
+        StudentFault, LookupError: if the objects cannot be created.
     """
     found = []
     with bench.student.aside(2.0) as ask:

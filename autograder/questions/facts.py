@@ -56,7 +56,7 @@ def _of_numbers(base: np.ndarray, other: np.ndarray) -> Iterator[str]:
 def _regions(changed: np.ndarray) -> Iterator[str]:
     """The part of a result that changes, in PyTorch's notation; nothing if it has no simple form.
 
-    The last of three axes is that of the features. One fact says which of them change, another which positions.
+    The last of three axes is the feature axis. One fact says which of them change, another which positions.
     """
     positions = np.asarray(changed.any(axis=-1)) if changed.ndim > 2 else changed
     boxes = [_box(changed), _box(positions)]

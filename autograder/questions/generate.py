@@ -34,7 +34,7 @@ class Paper:
     passed: int  # visible tests
     tests: int
     questions: tuple[Question, ...] = ()
-    code: tuple[tuple[str, int, str], ...] = ()  # that the questions are about: file, line (0: no number), text
+    code: tuple[tuple[str, int, str], ...] = ()  # that the questions are about: file, line (0: no number), code
     trouble: str = ""  # why there are no questions, or few
     file: str = ""  # the student's name as a part of file names
 

@@ -2,9 +2,9 @@
 
 A row: student, test, points, reason, who, when, item. `test` is written as in grades.csv: "stage.test",
 "stage.test.part" (the stage may be left out), or a stage. A row with points sets the points of a test or part. A row
-with an item of rubric.csv adds the item's points to a stage, test or part. A row with neither is a comment; without a
-test, on the whole submission. The reason is for the student. A row without points, item and reason means that somebody
-has looked at the submission; the student does not see it. Answers to regrade requests are comments, too.
+with an item of rubric.csv adds the item's points to a stage, test or part. A row with neither is a comment, on the
+whole submission if `test` is empty. The reason is for the student. A row without points, item or reason means that
+somebody has looked at the submission; the student does not see it. Answers to regrade requests are comments, too.
 """
 
 import re
@@ -46,7 +46,7 @@ class Decision:
 
     @property
     def by(self) -> str:
-        """Who and when, in words."""
+        """Who decided it and when, in words."""
         return ", ".join(filter(None, (self.who, self.when)))
 
     @property

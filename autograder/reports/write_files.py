@@ -10,7 +10,7 @@ AFTER_SEPARATOR = re.compile(r"([;|,\t\r\n][\"']?\s*)([=+\-@])")
 
 
 def write_whole(path: Path, data: bytes, partial: Path | None = None) -> None:
-    """Write a file that appears whole or not at all, whenever the process or the machine stops.
+    """Write a file that appears whole or not at all, even if the process or the machine stops.
 
     Args:
         partial: its name until it is complete; processes that write to a folder at once need different names.

@@ -24,9 +24,9 @@ class CallReplay:
     """The requests of one call, in order. Objects are numbered in the order of their creation."""
 
     requests: tuple[Request, ...]
-    code: Code  # the code that the call ran on
+    code: Code  # the code that the call ran
     dtype: str
-    earlier: tuple[Request, ...] = ()  # previous calls of the same object, which should not matter
+    earlier: tuple[Request, ...] = ()  # previous calls of the same object, which should not affect it
 
     @cached_property
     def digest(self) -> str:
@@ -136,7 +136,7 @@ class CallHistory:
         )
 
     def _add(self, wanted: Request, requests: list[Request], numbers: dict[int, int]) -> bool:
-        """Append a request after those that create its objects. Return False if these are unknown or too many."""
+        """Append a request after those that create its objects. Return False if any is unknown or if too many."""
         waiting = [*handles(wanted[0])][::-1]  # a stack: the object to create next is last
         while waiting:
             handle = waiting[-1]

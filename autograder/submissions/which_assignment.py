@@ -23,14 +23,14 @@ MAX_NAMED = 8
 
 
 def which_assignment(name: str | None, *places: Path | None) -> Assignment:
-    """Return the named assignment; without a name, the first that a place reveals, else the first in teaching order.
+    """Return the named assignment; without a name, the first one revealed by `places`, else the first one taught.
 
     Args:
         places: a student's folders or zip files. A folder reveals an assignment by its name, or by containing modules
             of that assignment only.
 
     Raises:
-        UserError: if there is no such assignment, or if a place has modules of several.
+        UserError: if there is no such assignment, or if one of the places has modules of several.
     """
     if name is not None:
         return assignment(name)

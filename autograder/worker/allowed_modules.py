@@ -6,7 +6,7 @@ complete, so `allowed_torch_modules` lists the allowed ones. In a worker, all ot
 are neither in `sys.modules` nor attributes of their packages, and importing one fails. Only torch's own code can still
 use them, because some of its functions import modules when they are called.
 
-Functions in hidden modules that look like attention are also emptied, so that no other reference to them helps.
+Functions in hidden modules that look like attention are also emptied, so that other references to them are useless.
 """
 
 import builtins
@@ -167,7 +167,7 @@ def looks_like_attention(function: FunctionType) -> bool:
 
 
 def functions_of(module: ModuleType) -> Iterator[FunctionType]:
-    """Yield the functions of a module, also in classes, tables and operators, and behind decorators."""
+    """Yield the functions of a module, including those in classes, tables and operators, and decorated ones."""
     for value in list(vars(module).values()):
         if issubclass(type(value), type):
             members = vars(value).values() if value.__module__ == module.__name__ else ()

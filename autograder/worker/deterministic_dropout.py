@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
-# They drop related elements together, or replace them by values other than 0. No layer here needs that; all are wrong.
+# They drop related elements together, or replace them with values other than 0. All are wrong in the layers here.
 OTHERS = {
     *("dropout1d", "dropout2d", "dropout3d", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"),
     *("feature_dropout_", "alpha_dropout_", "feature_alpha_dropout_"),

@@ -129,7 +129,7 @@ def like(wrapper: Callable[..., Any], function: Callable[..., Any]) -> Callable[
 
 
 class Lock:
-    """Whether the stand-ins of other stages are locked in this process, until they are unlocked."""
+    """Whether the stand-ins of other stages are still locked in this process."""
 
     held = True
 
@@ -153,7 +153,7 @@ def lock(namespace: Any, module: str, paths: Iterable[str], graded: Collection[t
     Args:
         namespace: the names of the stand-in.
         paths: its "function" or "Class.method" to lock.
-        graded: the graded functions, each by file with its name and with its full path: ("decoder.py", "forward"),
+        graded: the graded functions, each as (file, name) and as (file, full path): ("decoder.py", "forward"),
             ("decoder.py", "TransformerDecoderLayer.forward").
     """
     for path in paths:

@@ -96,7 +96,7 @@ def call_prctl(option: int, value: int) -> None:
 
 
 class LibraryFinder(importlib.abc.MetaPathFinder):
-    """Finds the modules that a confined worker can read; for it, all others are missing instead of unreadable."""
+    """Finds the modules that a confined worker can read; for it, all others appear missing, not unreadable."""
 
     def __init__(self) -> None:
         self.known = packages() | sys.stdlib_module_names
@@ -179,8 +179,8 @@ def end_strays(workers: set[int]) -> None:
 
 
 def main(control_fd: int, confined: bool = False, landlock: bool = True) -> None:
-    """Fork workers until the grader is gone."""
-    # The connection closes when the grader is gone. PR_SET_PDEATHSIG would watch only the thread that started this
+    """Fork workers until the grader exits."""
+    # The connection closes when the grader exits. PR_SET_PDEATHSIG would watch only the thread that started this
     # process, and that thread may end earlier.
     call_prctl(PR_SET_CHILD_SUBREAPER, 1)
     gc.disable()  # imports leave no garbage, but many objects to scan
