@@ -1,11 +1,11 @@
-"""The command line: `python grade.py [stage ...]`, that is `python -m autograder`, and the instructors' commands."""
+"""The command line: `python grade.py [stage ...]`, or `python -m autograder`, and the instructors' commands."""
 
 import sys
 
 from course.startup import begin
 
 if __name__ == "__main__":
-    begin()  # before importing anything that needs a package or a later Python
+    begin()  # before importing anything that needs a package or a newer Python
 
 import argparse
 import contextlib
@@ -224,7 +224,7 @@ def refuse_unknown(words: list[str]) -> None:
     """Refuse a misspelt command, whether or not there is a course.
 
     Raises:
-        UserError: if the first word resembles a command and is not a stage.
+        UserError: if the first word resembles a command but is not a stage.
     """
     from difflib import get_close_matches
 

@@ -74,7 +74,7 @@ def signature(error: BaseException | None, check: int) -> Signature | None:
 def only_through(module: str, observed: Signature) -> Signature:
     """The signature of a mistake in `module`, for comparison. Its place is `ELSEWHERE` if the traceback lacks `module`.
 
-    Then other code raised the exception because of a wrong value, and any module may have computed that value.
+    In that case, other code raised the exception because of a wrong value, which any module may have computed.
     """
     if not observed.place or f"{module}.py" in observed.place.split():
         return observed
@@ -124,7 +124,7 @@ def name_mistakes(
     Args:
         failed: the signature of each failed test.
         passed: the tests that passed.
-        known: for each test the signatures of the known mistakes.
+        known: for each test, the signatures of the known mistakes.
         dtype: the precision that the tests ran in.
 
     Returns:

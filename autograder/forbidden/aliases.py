@@ -63,7 +63,7 @@ class Names:
         for target, _ in pairs:
             if isinstance(target, ast.Attribute) and is_self(target.value):
                 self.members.add(target.attr)
-        for _ in range(3):  # follows an alias of an alias of an alias
+        for _ in range(3):  # follows an alias of an alias of an alias, but no longer chains
             for target, value in pairs:
                 if isinstance(target, ast.Name) and len(self.known[target.id]) < MAX_MEANINGS:
                     self.known[target.id] |= self.resolve(value) or {""}

@@ -22,7 +22,7 @@ def needless(module: str) -> str:
 
 
 def told_first(found: Iterable[Finding]) -> list[Finding]:
-    """Return the findings to report: forbidden ones, then the first of each kind, so that a flood hides nothing."""
+    """Return the findings to report: forbidden ones, then the first of each kind, so that no kind is hidden."""
     kinds: set[str] = set()
     ordered = []
     for finding in sorted(found, key=lambda finding: finding.line):

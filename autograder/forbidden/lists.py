@@ -8,7 +8,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Ready-made parts. The first names are torch's alone; students may use the others for their own classes.
+# Ready-made parts. Only torch uses the first names; students may use the others for their own classes.
 READY = re.compile(
     r"MultiheadAttention|_?scaled_dot_product\w*attention\w*|multi_head_attention_forward|flex_attention"
 )

@@ -46,7 +46,7 @@ from autograder.forbidden.parts import named, named_arguments
 from autograder.forbidden.search_budget import parsed
 
 WORD = re.compile(r"\w+")
-DEPTH = 50_000  # of recursion in the search, which is pure Python: more than any parsed syntax tree needs
+DEPTH = 50_000  # recursion limit of the search, which is pure Python: more than any parsed syntax tree needs
 MAX_LARGE = 3  # unsearched statements to report
 LONGEST = 200  # characters of a name or message, so that all findings fit into a reply
 
@@ -163,7 +163,7 @@ class Search:
         self.names, self.modules, self.defined, self.libraries, self.parts = names, modules, defined, libraries, parts
         self.found: dict[tuple[int, str], Finding] = {}
         self.place = Place(ast.Module([], []), "", ast.Module([], []), "")
-        self.done: set[int] = set()  # nodes that were examined as part of a different node
+        self.done: set[int] = set()  # nodes that were examined as part of another node
 
     def run(self, places: Iterable[Place]) -> list[Finding]:
         rules = {kind: getattr(self, f"_{kind.__name__}") for kind in RULES}

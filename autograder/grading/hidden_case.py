@@ -53,7 +53,7 @@ class HiddenTestCase(StageTestCase):
         self.rng = np.random.Generator(np.random.PCG64(self.derived(part)))
 
     def derived(self, purpose: str) -> int:
-        """A number for a purpose within this test. Numbers that reach a worker, or are drawn from such a number, must
+        """A number for one purpose within this test. Numbers that reach a worker, or are drawn from such a number, must
         not reveal the seed or the other tests: SHA-256 cannot be inverted.
         """
         text = f"{self.seed} {self._testMethodName} {purpose}".rstrip()
@@ -195,7 +195,7 @@ class HiddenTestCase(StageTestCase):
     def unchanged(
         self, after: Any, before: np.ndarray, wrong: str, name: str, axes: str, where: np.ndarray | None = None
     ) -> None:
-        """Fail with the message `wrong` if two results of the student differ although they must be equal."""
+        """Fail with the message `wrong` if two of the student's results differ although they must be equal."""
         self.checks += 1
         if self.beside_only:
             return

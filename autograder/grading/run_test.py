@@ -73,7 +73,7 @@ def run_test(
 
     A slip costs points only once: if a function fails, it is graded again with stand-ins for the functions of its stage
     that it uses. A test with warnings is repeated in the same way. A hidden test that needs more than the reference's
-    known answers is run again with the reference itself. `case.checks` is then the number of the failed check.
+    known answers is run again with the reference itself. Afterwards, `case.checks` is the number of the failed check.
 
     Args:
         alone: whether to run the student's own code without stand-ins.

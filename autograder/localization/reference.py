@@ -214,7 +214,7 @@ def _telling_rows(trace: Trace, usable: np.ndarray, last: int, row: Callable[[np
 
 
 def in_progress(trace: Trace) -> set[int]:
-    """Lists and dictionaries that still grow: no other program needs to have the same half-filled list."""
+    """Lists and dictionaries that are still growing: no other program needs to have the same half-filled list."""
     others = no_tensor(trace.signatures) & (trace.signatures[:, -1] == OF_OTHERS)
     return {
         source

@@ -76,7 +76,7 @@ class CourseConfig:
         return self.path.parent
 
     def plan_of(self, assignment: str) -> Planned:
-        """Return an assignment's place in the plan, even if the file does not name it."""
+        """Return an assignment's entry in the plan, even if the file does not name it."""
         return self.planned.get(assignment, Planned())
 
     def graded(self, assignment: str) -> Path:

@@ -22,7 +22,7 @@ TRIES, MOST_TRIED = 400, 60  # sets of smaller sizes generated for a call; of th
 MOST_OBJECTS, MOST_WEIGHTS = 2, 120  # of a call
 LARGEST = 20_000  # numbers in the inputs, and in the weights, of a call that is used
 DISPLAYED = 60  # numbers that a question may show of one tensor of whole numbers
-GENTLE = 0.7  # spread of random inputs: larger ones let weights vanish
+GENTLE = 0.7  # spread of random inputs: with larger ones, attention weights vanish
 INDEX = re.compile(r"idx|index|_id$|token|seed")  # names of arguments that are not sizes
 LEAVES = {"$handle", "$tensor", "$function", "$transposed"}
 Fill = Callable[[str, tuple[int, ...]], np.ndarray]  # name, shape -> the numbers of a tensor
@@ -192,7 +192,7 @@ def _smaller(requests: Sequence[Request], rng: random.Random, tiny: bool) -> lis
 
 
 def _with_sizes(requests: Sequence[Request], sizes: Mapping[int, int], program: Program) -> tuple[Request, ...]:
-    """The requests with other sizes. Arguments whose names say that they are indices stay unchanged."""
+    """The requests with other sizes. Arguments whose names identify them as indices stay unchanged."""
     axes = set(_axes(requests))
 
     def number(name: str, value: Any) -> Any:
@@ -289,7 +289,7 @@ def _states(small: CallReplay, bench: Bench) -> list[tuple[dict[str, tuple[int, 
 
 
 def is_random(array: np.ndarray) -> bool:
-    """Whether a tensor of a call holds real numbers, rather than a mask."""
+    """Whether a tensor of a call contains real numbers rather than a mask."""
     return array.dtype.kind == "f" and array.ndim > 0 and not np.isin(array, (0.0, 1.0)).all()
 
 

@@ -164,7 +164,7 @@ def _is_new(question: Question, chosen: Sequence[Question]) -> bool:
 
 
 def shown(paper: Paper) -> dict[str, Any]:
-    """A paper as templates need it: all code once, and the questions with shaded pictures."""
+    """A paper in the form that templates need: all code once, and the questions with shaded pictures."""
     questions = [
         {
             **question.plain(),

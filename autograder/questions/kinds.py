@@ -62,7 +62,7 @@ def shape(lab: Lab) -> Iterator[Draft]:
 
 
 def effect(lab: Lab) -> Iterator[Draft]:
-    """What a change of a line does to a call."""
+    """What a change to a line does to a call."""
     for call in lab.some_calls:
         mutants = lab.mutants(call)
         heads = sorted({one.facts[0] for one in mutants})

@@ -47,7 +47,7 @@ class Lab:
 
     @cached_property
     def calls(self) -> list[Call]:
-        """The calls with small sizes that run a line of the student."""
+        """The calls with small sizes that run a line that the student wrote."""
         return self._with_values(self.sized[0])
 
     @cached_property

@@ -16,7 +16,7 @@ from autograder.submissions.syntax_tree import Offsets, functions, parse, statem
 LONGEST = 110  # characters of a statement that a question shows
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
 UNFIT = (ast.FunctionDef, ast.ClassDef, ast.Pass, ast.Raise, ast.Assert, ast.Import)
-SILLY = re.compile(r"--|-0(?![.\d])")  # code that nobody would write
+SILLY = re.compile(r"--|-0(?![.\d])")  # code that no one would write
 HUGE = re.compile(r"\b\d{6,}\.0\b")
 Place = tuple[str, int]  # file and line
 

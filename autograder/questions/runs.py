@@ -152,7 +152,7 @@ def same(first: Outcome, second: Outcome) -> bool | None:
 
 
 def deviation(a: np.ndarray, b: np.ndarray) -> float:
-    """The largest difference of two arrays, relative for large numbers; infinite if only one is finite somewhere."""
+    """The largest difference of two arrays, relative for large numbers; infinite where only one number is finite."""
     if not (np.isfinite(a) == np.isfinite(b)).all():
         return float("inf")
     with np.errstate(invalid="ignore", over="ignore"):

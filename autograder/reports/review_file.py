@@ -35,7 +35,7 @@ class Decision:
 
     student: str
     test: str  # or a stage; "" for a comment on the whole submission
-    points: Decimal | None  # that it sets; None for a comment or an item
+    points: Decimal | None  # that the row sets; None for a comment or an item
     reason: str
     who: str
     when: str
@@ -65,8 +65,8 @@ def read_review(folder: Path) -> dict[str, list[Decision]]:
     """The decisions of a class by student, in their order; nothing if there is no review.csv.
 
     Raises:
-        UserError: if a file is not a CSV file, or rows are wrong: points for no test, points that are not a number of
-            at least 0, points without a reason, or two rows with points for one test. All errors are listed at once.
+        UserError: if a file is not a CSV file, or rows are wrong: points without a test, points that are not a number
+            of at least 0, points without a reason, or two rows with points for one test. All errors are listed at once.
     """
     found, wrong = parse_review(folder)
     refuse(folder / NAME, wrong)
@@ -74,7 +74,7 @@ def read_review(folder: Path) -> dict[str, list[Decision]]:
 
 
 def parse_review(folder: Path) -> tuple[dict[str, list[Decision]], list[str]]:
-    """The decisions of a class by student, and what is wrong with rows, in words.
+    """The decisions of a class by student, and what is wrong with its rows, in words.
 
     Raises:
         UserError: if a file cannot be read at all.

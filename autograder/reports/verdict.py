@@ -25,7 +25,7 @@ Audience = Literal["student", "staff"]
 
 
 class Diagnostic(TypedDict):
-    """A message at a line of a submitted file."""
+    """A message about a line of a submitted file."""
 
     file: str
     line: int
@@ -78,7 +78,7 @@ class Stage(TypedDict):
     points: float
     max_points: float
     extra_credit: bool
-    comments: list[str]  # of the staff
+    comments: list[str]  # from the staff
 
 
 class _Required(TypedDict):

@@ -37,7 +37,7 @@ def watch(
     """Show the verdict now and after each change to a module; return 0 when interrupted.
 
     Args:
-        folder: the folder of the modules. The folder is watched, so an editor may replace a file by a new one.
+        folder: the folder of the modules. The folder is watched, so an editor may replace a file with a new one.
         stages: only these; None means that every save grades the stages that the saved module belongs to.
         problems: print the lines of all stages for an editor's problem matcher instead of the verdict.
 

@@ -32,6 +32,6 @@ def write_whole(path: Path, data: bytes, partial: Path | None = None) -> None:
 
 
 def harmless(text: str) -> str:
-    """Text for a cell that a spreadsheet cannot mistake for a formula, even if it splits lines at semicolons."""
+    """A string for a cell that a spreadsheet cannot mistake for a formula, even if it splits lines at semicolons."""
     text = AFTER_SEPARATOR.sub(r"\1'\2", text)
     return "'" + text if text.lstrip()[:1] in ("=", "+", "-", "@") or text[:1] in ("\t", "\r", "\n") else text

@@ -144,7 +144,7 @@ def packages() -> set[str]:
 
 
 def libraries() -> Iterator[str]:
-    """The files and folders that a worker may read: the standard library and `packages`, but never the grader's."""
+    """The files and folders that a worker may read: the standard library and `packages`, but never the grader's own."""
     for name in ("stdlib", "platstdlib"):
         folder = sysconfig.get_path(name)
         # Packages, our own included, are often installed in a folder of the standard library.
@@ -192,7 +192,7 @@ def confine(rules: int | None, keep: int, drop: bool) -> None:
     if rules is None and os.geteuid() == 0:
         raise PermissionError("without Landlock, a worker must switch to a different user, and it cannot")
     libc = _libc()
-    _checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))  # the change of user has cleared this setting
+    _checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))  # the change of user cleared this setting
     _checked(libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))  # even processes of the same user may not inspect this one
     _checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     if rules is not None:
@@ -255,7 +255,7 @@ def program(machine: str, pid: int, reading: bool) -> Iterator[bytes]:
                 yield _instruction(LOAD, word)
                 yield _instruction(test, value, *((0, leave) if test == JUMP_IF_EQUAL else (leave, 0)))
             yield _instruction(RETURN, SECCOMP_RET_ALLOW)
-    if not reading:  # pretend that the file does not exist, as may happen elsewhere too
+    if not reading:  # pretend that the file does not exist, which may be true on other machines
         for name in LOOKS:
             if (number := CALLS[name][column]) is not None:
                 yield _instruction(LOAD, NUMBER)

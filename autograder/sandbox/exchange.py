@@ -29,7 +29,7 @@ def exchange(
         proxy: creates a proxy for an object that stays in the worker, from the object's handle.
 
     Raises:
-        Late: if the reply does not come in time. The worker has been killed.
+        Late: if the reply does not come in time; the worker has been killed.
         FrameError: if the reply is malformed.
         EOFError, OSError: if the worker has ended.
     """

@@ -1,6 +1,6 @@
 """Limits of a worker and of its replies: time, memory, output, sizes."""
 
-CALL_SECONDS = 20.0  # wall-clock time of one call of the student's code
+CALL_SECONDS = 20.0  # wall-clock time for one call of the student's code
 START_SECONDS = 60.0  # until a worker is ready: without fork, it imports torch first
 # The limit for later calls, after a call in the same stage used up CALL_SECONDS. Correct code took at most 0.2 s in a
 # fork and 0.4 s in a separate process. On a slow machine, or with slow code, the calls that do return take longer,
@@ -24,6 +24,6 @@ MAX_NUMBER = 2**63  # for integers outside tensors
 MAX_AXES = 32  # of a tensor: the most that every release of NumPy supports
 TRACE_NODES = 4000  # operation results recorded for a failed call
 TRACE_BYTES = 256 << 20  # of tensors kept in a trace
-TRACE_SECONDS = 3.0  # of computation for which a call is traced
+TRACE_SECONDS = 3.0  # computation time for which a call is traced
 MOST_RAN = 1_000_000  # operations counted in a traced call
 MOST_LINES = 5000  # lines reported as reached in a traced call

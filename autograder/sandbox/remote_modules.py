@@ -68,7 +68,7 @@ class Student:
         """Start a worker and import the modules, unless this is done already.
 
         Raises:
-            StudentFault: if a module cannot be imported. Later calls raise it again without a new attempt.
+            StudentFault: if a module cannot be imported. Later calls raise it again without another attempt.
         """
         self._clock.check()
         if self._failed is not None:
@@ -366,7 +366,7 @@ class RemoteFunction(Named):
                 return {"$handle": value._handle}
             if isinstance(value, RemoteFunction):
                 return {"$function": value._target}
-            if isinstance(value, Foreign):  # a test passes on the result of an earlier call
+            if isinstance(value, Foreign):  # a test passes the result of an earlier call
                 raise StudentFault(f"returned {value.description}, which cannot be used", self._student.last_call)
             if not isinstance(value, np.ndarray):
                 return None

@@ -56,7 +56,7 @@ class Code:
 
     sources: dict[str, str]  # the student's modules, and stand-ins for the others
     replace: dict[str, list[str]]  # module -> "function" or "Class.method" to take from its stand-in, even if lent
-    modules: tuple[str, ...]  # the student's modules, in the order of import
+    modules: tuple[str, ...]  # the student's modules, in import order
     unreadable: dict[str, str] = field(default_factory=dict)  # module -> why it has no source code
     reported: dict[str, str] = field(default_factory=dict)  # module -> stage that reports its failed import
     lent: dict[str, str] = field(default_factory=dict)  # module -> the student's code, for names the stand-in lacks

@@ -74,7 +74,7 @@ class Crashed(StudentFault):
 
 
 class PrintedTooMuch(Crashed):
-    """The code printed more than allowed. Text left in the worker's buffers would otherwise appear in the next test."""
+    """The code printed more than allowed. Otherwise, output left in buffers could appear in the next test."""
 
 
 def ending(code: int) -> str:
@@ -130,7 +130,7 @@ def other_weights(message: str, given: bool) -> str:
         return message
     extra, missing = (
         ", ".join(re.findall(r'"([^"\n]+)"', "".join(re.findall(rf"{kind} key\(s\)[^\n]*", message))))
-        for kind in ("Missing", "Unexpected")  # missing from the loaded weights, or missing from the object
+        for kind in ("Missing", "Unexpected")  # missing from the loaded weights, or from the object
     )
     words = [f"{matched[1]} has an extra parameter or buffer: {extra}"] if extra else []
     words += [f"{matched[1]} lacks {missing}"] if missing else []

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from autograder.sandbox.limits import DIVIDED, LATER_SECONDS, LEAST_SECONDS, TIMES_LONGEST
 from autograder.sandbox.student_faults import TimedOut
 
-HINTS = 6  # a sixth of the time is added for calls that only serve diagnosis
+HINTS = 6  # one sixth of the time is added for calls made only for diagnosis
 
 
 class Seconds(float):
@@ -55,7 +55,7 @@ class Clock:
         return self._aside
 
     def check(self) -> None:
-        """Check whether time is left.
+        """Check whether any time is left.
 
         Raises:
             TimedOut: if none is left.

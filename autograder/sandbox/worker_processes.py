@@ -58,7 +58,7 @@ def clean_environment() -> dict[str, str]:
     """The environment variables of a worker: only those that the system needs to start a program."""
     kept = ("PATH", "SYSTEMROOT", "TEMP", "TMP", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "HOME")
     environment = {name: os.environ[name] for name in kept if name in os.environ}
-    # Grading uses the CPU only: a GPU would be one more difference between machines.
+    # Grading uses only the CPU: a GPU would be one more difference between machines.
     # With glibc, freed memory stays with the process and comes in pages of 2 MB. With pages of 4 KB, a fork spends a
     # third of its time on page faults.
     malloc = {"hugetlb": 1, "mmap_threshold": 2**30, "trim_threshold": 2**30, "top_pad": 2**26}
@@ -129,7 +129,7 @@ class WorkerProcess(Protocol):
 
 
 def not_started(code: int, complaints: str) -> RuntimeError:
-    """The exception for a process that ended before any student code ran: a fault of the grader."""
+    """The exception for a process that ended before any student code ran, which is a fault of the grader."""
     last = complaints.strip().rpartition("\n")[2]
     return RuntimeError(f"the process that imports torch ended with exit code {code}: {last}\n{complaints}")
 
@@ -181,7 +181,7 @@ class ForkedWorker:
 
 
 class ForkingWorkers:
-    """Creates workers by forking the warm process, which starts at once and gets ready in the background."""
+    """Creates workers by forking the warm process, which starts immediately and gets ready in the background."""
 
     def __init__(self, confined: bool = False, landlock: bool = True) -> None:
         self.confined = confined

@@ -106,7 +106,7 @@ def _readings(name: str) -> list[Upload]:
 
 
 class Joined:
-    """A student's files from several folders of a download, as one tree with the student's own file names."""
+    """A student's files from several folders of a download, as one tree with the file names that the student chose."""
 
     def __init__(self, parts: Mapping[str, tuple[Upload, Tree, bool]]) -> None:
         """If a file was handed in repeatedly, the latest counts.

@@ -58,7 +58,7 @@ def is_notebook(text: str) -> bool:
 
 
 def encoding_of(data: bytes) -> str:
-    """Return a description of the likely encoding of a text that is not UTF-8."""
+    """Return a description of the likely encoding of a file that is not UTF-8."""
     if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
         return "UTF-32"
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or data.count(0) > len(data) // 4:
@@ -78,7 +78,7 @@ def encoding_of(data: bytes) -> str:
 
 
 def _decoded(data: bytes, encoding: str) -> str:
-    """Decode a text; return "" if it is not in this encoding."""
+    """Decode the content of a file; return "" if it is not in this encoding."""
     try:
         return codecs.decode(data, encoding) if codecs.lookup(encoding)._is_text_encoding else ""
     except (LookupError, ValueError):

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-MAX_FILE = 100_000  # bytes of a module; the longest honest ones have a third of that
+MAX_FILE = 100_000  # bytes of a module; the longest honest modules have a third of that
 MAX_ARCHIVE = 64 * 1024 * 1024  # bytes of a student's zip file, which is read into memory
 MAX_MEMBERS = 4_000  # files of a student
 MAX_FOLDERS = 1_000  # folders of a student, so that a search of a home folder ends
@@ -269,7 +269,7 @@ class Member:
 
 
 def members(archive: zipfile.ZipFile) -> Iterator[Member]:
-    """Yield the files of an archive; those with names that no honest archive has are marked as refused."""
+    """Yield the files of an archive; those with names that no honest archive contains are marked as refused."""
     for info in archive.infolist():
         raw = name_of(info)
         parts = [part for part in raw.replace("\\", "/").split("/") if part != "."]

@@ -151,7 +151,7 @@ class Worker:
             tensor = tensors[key] if kind == "$tensor" else tensors[key].transpose(-1, -2)
             if tensor.is_floating_point() and "cotangents" in request:
                 inputs.append(tensor.requires_grad_())
-                return tensor.clone()  # not a leaf of the graph, as in a model, so it may be changed in place
+                return tensor.clone()  # not a leaf of the graph (as in a model), so it may be changed in place
             return tensor
 
         arguments = unflatten(request["args"], leaf, tuples=tuple)  # a student may compare one with a tuple
@@ -387,7 +387,7 @@ def named(path: str) -> Any:
 
 
 def take(value: Any, shape: list[int], columns: list[int] | None) -> Any:
-    """Select columns of scores, or each row's argmax, to send less. Scores of a wrong shape or type are sent whole."""
+    """Select columns of scores, or each row's argmax, to send less data. Scores with a wrong form are sent whole."""
     import torch
 
     right = isinstance(value, torch.Tensor) and list(value.shape) == shape

@@ -47,7 +47,7 @@ def _functions() -> dict[str, list[FunctionType]]:
     functions["multi_head_attention_forward"] = [
         function for function in (F.multi_head_attention_forward,) if isinstance(function, FunctionType)
     ]
-    for place in ("quantizable", "quantized"):  # classes with a forward method of their own
+    for place in ("quantizable", "quantized"):  # classes with their own forward method
         kind = getattr(getattr(getattr(torch.ao, "nn", None), place, None), "MultiheadAttention", None)
         functions[f"{place}.MultiheadAttention"] = _of_class(kind) if kind else []
     return functions
@@ -59,11 +59,11 @@ def _of_class(kind: type) -> list[FunctionType]:
 
 # Collected before `ready_made_parts.forbid` replaces these functions.
 OPERATORS, FUNCTIONS = _operators(), _functions()
-CODES: list[tuple[str, FunctionType, CodeType]] = []  # name, function, and the refusing code that replaces its own
+CODES: list[tuple[str, FunctionType, CodeType]] = []  # name, function, and the code that replaces the function's
 
 
 def prepare() -> None:
-    """Disable what no stand-in of any stage uses. Forks of this process then need not do it."""
+    """Disable what no stand-in of any stage uses. Forks of this process then need not do so."""
     _take_kernels([operator for operator in OPERATORS if not FROM_STANDINS.match(operator[0])])
     for name, functions in FUNCTIONS.items():
         for function in functions:

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class ChangedFunction:
-    """At most one function is patched at a time; its objects and callers need not know."""
+    """At most one function is patched at a time; its objects and callers stay unchanged."""
 
     def __init__(self) -> None:
         self._function: FunctionType | None = None

@@ -5,7 +5,7 @@ functions, and the constructors and methods of the ready-made modules. They chec
 and raise `ReadyMade` for all other code. The same holds for stand-ins: a stage's code may not call the stand-in of a
 different stage unless it needs it (`calls` in the manifest).
 
-The student's code runs in the same process and can undo this, like anything else there; but not by accident, nor by
+The student's code runs in the same process and can undo this, like anything else there, but not by accident, nor by
 using another name for the same object.
 """
 
@@ -122,7 +122,7 @@ def _operator(packet: OpOverloadPacket, name: str) -> Any:
 
 
 def like(wrapper: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a wrapper the name of the wrapped function; `functools.wraps` alone would keep a reference to the latter."""
+    """Give a wrapper the name of the wrapped function; `functools.wraps` alone would keep a reference to it."""
     functools.update_wrapper(wrapper, function, updated=())
     del wrapper.__dict__["__wrapped__"]
     return wrapper

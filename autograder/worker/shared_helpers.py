@@ -24,7 +24,7 @@ class Lender:
     Args:
         module: the empty module to fill with the interface.
         standin: the compiled stand-in.
-        run: runs the student's code in a module of this name and returns the module; passes on exceptions.
+        run: runs the student's code in a module of this name and returns the module; it passes on exceptions.
         text: the student's code.
         withheld: why the code must not be run; "" if it may.
     """

@@ -56,7 +56,7 @@ def import_late(name: str) -> None:
         with shown():
             module = importlib.import_module(name)
     except ImportError:
-        return  # this Python or torch does not have it
+        return  # this version of Python or torch does not have it
     if name == "course":
         for public in module.__all__:
             getattr(module, public)
@@ -146,7 +146,7 @@ def prepare_confinement(landlock: bool) -> Rules:
         The arguments of `confine`: the rules, and whether workers change their user.
 
     Raises:
-        RuntimeError: if a fork cannot be confined; then there are no workers at all.
+        RuntimeError: if a fork cannot be confined; in that case, there are no workers at all.
     """
     import torch
 

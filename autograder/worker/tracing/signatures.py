@@ -1,4 +1,4 @@
-"""Short signatures that identify tensors whatever their names and wherever they were computed."""
+"""Short signatures that identify tensors, whatever their names and wherever they were computed."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from autograder.worker.tracing.signature_weights import BLOCK, PRIME, STEPS, WEI
 
 COLUMNS = 8  # of a signature
 WHOLE = 1 << 19  # elements; a larger tensor is subsampled
-NESTED = 4  # lists in lists
+NESTED = 4  # levels of nested lists
 LARGE = 1e30
 SIGN, TWO = np.uint32(1 << 31), np.float32(2)
 

@@ -1,6 +1,6 @@
 """Trace values other than tensors: numbers, strings, lists of them, and NumPy arrays.
 
-A learning rate, a BLEU score or a decoded sentence is computed in Python's own numbers, which torch does not see. So
+A learning rate, a BLEU score or a decoded sentence is computed with Python's own numbers, which torch does not see. So
 each statement of the student's files is examined after it has run. The names that it assigns get nodes in the trace,
 derived from the names that it reads. A number assigned repeatedly in a loop is identified by all its values so far; an
 array by the signature of a tensor with its numbers.

@@ -204,7 +204,7 @@ class Tracer(Record, TorchFunctionMode):
         # Weights are given, and empty tensors have no values yet: computing signatures of them would dominate the cost.
         weight = kind == GIVEN and isinstance(tensor, torch.nn.Parameter)
         if label not in EMPTY and not weight:
-            with contextlib.suppress(Exception):  # a tensor without values of its own, as inside vmap
+            with contextlib.suppress(Exception):  # a tensor without its own values, as inside vmap
                 means, nan = looked_at(tensor)
         self.bytes += tensor.numel() * tensor.element_size()
         return self.append(kind, label, place, inputs, means, nan)
