@@ -7,8 +7,8 @@ import sys
 def _leave_out_the_current_folder() -> None:
     """Import nothing from the folder in which `python -m autograder` was called.
 
-    Python puts it first on the import path, and among submissions a student's folder may be called filelock. If it is
-    the project itself, it moves to the end.
+    Python puts it first on the import path, and a folder of submissions may contain a student's folder called filelock.
+    The project's own folder is moved to the end of the path instead.
     """
     folder = sys.path.pop(0)
     if os.path.realpath(folder or os.curdir) == os.path.dirname(os.path.dirname(os.path.realpath(__file__))):
@@ -16,7 +16,7 @@ def _leave_out_the_current_folder() -> None:
 
 
 def with_project(path: list[str], folder: str) -> list[str]:
-    """An import path with the project at its end, but before another copy, such as the handout on a shared server."""
+    """An import path with the project at its end, but before any other copy, such as the handout on a shared server."""
     copies = (place for place, entry in enumerate(path) if os.path.isdir(os.path.join(entry, "autograder")))
     place = next(copies, len(path))
     return [*path[:place], folder, *path[place:]]

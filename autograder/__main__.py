@@ -1,11 +1,11 @@
-"""The command line: `python grade.py [stage ...]`, that is `python -m autograder`, and the instructors' commands."""
+"""The command line: `python grade.py [stage ...]`, or `python -m autograder`, and the instructors' commands."""
 
 import sys
 
 from course.startup import begin
 
 if __name__ == "__main__":
-    begin()  # before importing anything that needs a package or a later Python
+    begin()  # before importing anything that needs a package or a newer Python
 
 import argparse
 import contextlib
@@ -26,11 +26,11 @@ from course.location import ENGINE, choose, course_folder, refuse_planted
 if TYPE_CHECKING:
     from autograder.reports.verdict import Verdict
 
-# Python exits with 1 after an exception, so 1 is not a verdict: a grader that did not start must not seem to give one.
+# Python exits with 1 after an exception, so no verdict uses 1: a grader that did not start must not seem to give one.
 COMPLETE, USAGE, FAULT, INCOMPLETE = 0, 2, 3, 4
 STUDENTS, CLASS, GRADEBOOKS, AUTHORS = "students", "a class", "gradebooks and platforms", "authors"
 GRADE = "grade"  # the command of this module
-# Modules with a main() of their own: who they are for, and what they do.
+# Modules with their own main(): who they are for, and what they do.
 COMMANDS = {
     GRADE: ("autograder.__main__", STUDENTS, "grade your modules, like python grade.py; stages may follow"),
     "doctor": ("autograder.grading.check_machine", STUDENTS, "what this machine can grade, and what is missing"),
@@ -63,7 +63,7 @@ COMMANDS = {
 
 
 def here() -> dict[str, tuple[str, str, str]]:
-    """The commands that exist here; students have hardly any."""
+    """The commands that exist here; students have only a few."""
     return {name: one for name, one in COMMANDS.items() if (ENGINE / f"{one[0].replace('.', '/')}.py").is_file()}
 
 
@@ -221,10 +221,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def refuse_unknown(words: list[str]) -> None:
-    """Refuse a misspelt command, whether there is a course or not.
+    """Refuse a misspelt command, whether or not there is a course.
 
     Raises:
-        UserError: if the first word resembles a command and is not a stage.
+        UserError: if the first word resembles a command but is not a stage.
     """
     from difflib import get_close_matches
 
@@ -256,9 +256,9 @@ def check_words(words: list[str], chosen: Assignment) -> None:
 
 
 def own_folder(chosen: Assignment) -> Path:
-    """The folder to grade if none is named: this one, if it has modules, else the course's.
+    """The folder to grade if none is named: the current one if it has modules, otherwise the course's.
 
-    On a shared server students work in folders of their own, and the course is elsewhere.
+    On a shared server, students work in their own folders, and the course is elsewhere.
     """
     here = Path.cwd()
     in_it = any((here / f"{module}.py").is_file() for module in chosen.modules)
@@ -303,10 +303,10 @@ def check_writable(path: Path | None, option: str = "--json") -> None:
 
 
 def format_of(path: Path) -> Callable[["Verdict"], str]:
-    """Return the function that writes a verdict in the format that a file's name implies.
+    """Return the function that writes a verdict in the format implied by a file's name.
 
     Raises:
-        UserError: if its ending is not a known one.
+        UserError: if the file extension is unknown.
     """
     from autograder.reports.verdict import as_text
 
@@ -330,7 +330,7 @@ def part(module: str, what: str) -> ModuleType:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if not f"{module}.".startswith(f"{error.name}."):
-            raise  # it is here, and something that it imports is not
+            raise  # it is here, but something that it imports is not
         raise UserError(f"{what} is for instructors, and not part of the students' version of the course") from error
 
 
@@ -358,7 +358,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def command(arguments: list[str]) -> int:
-    """Run the command that the first word names; without one, grade."""
+    """Run the command named by the first word; without a command, grade."""
     name, *rest = arguments or [""]
     if name in COMMANDS and name != GRADE:
         return int(part(COMMANDS[name][0], name).main(rest))

@@ -22,7 +22,7 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class Wrong:
-    """What is wrong with a tensor: a sentence, and lines with the place and the values."""
+    """What is wrong with a tensor: a sentence, and lines with the position and the values."""
 
     message: str
     details: tuple[str, ...] = ()
@@ -218,7 +218,7 @@ def _wrong_dtype(name: str, wanted: str, actual: np.ndarray) -> Wrong:
 
 
 def _said(name: str, wrong: str) -> str:
-    """A message about a tensor, whose name may be a clause that ends with a comma."""
+    """A message about a tensor; the tensor's name may be a clause that ends with a comma."""
     return f"{name.rstrip(',')}: {wrong}"
 
 

@@ -1,4 +1,4 @@
-"""The verdict of a failed test on the lines of a submission: plain data, shown by every report."""
+"""A failed test's verdict on the lines of a submission, as plain data that every report shows."""
 
 from dataclasses import dataclass
 

@@ -2,7 +2,7 @@
 
 The outcome of a failed test is reduced to a signature: which check failed, with which message, and a few random
 projections of the wrong tensor. Two programs with the same mistake have the same signature, however they are written.
-Equal projections are as good as a proof. An equal message proves little: other code may fail with the same words, and
+Equal projections are as good as a proof. An equal message proves little: other code may fail with the same one, and
 the verdict then says "perhaps" (see `Named`). For the visible tests, the signatures of all known mistakes are stored;
 neither the solution nor the code of the mistakes can be read from them. Hidden tests have new inputs each time, so the
 mistakes are run on these inputs.
@@ -74,7 +74,7 @@ def signature(error: BaseException | None, check: int) -> Signature | None:
 def only_through(module: str, observed: Signature) -> Signature:
     """The signature of a mistake in `module`, for comparison. Its place is `ELSEWHERE` if the traceback lacks `module`.
 
-    Then other code raised the exception because of a wrong value, and any module may have computed that value.
+    In that case, other code raised the exception because of a wrong value, which any module may have computed.
     """
     if not observed.place or f"{module}.py" in observed.place.split():
         return observed
@@ -124,7 +124,7 @@ def name_mistakes(
     Args:
         failed: the signature of each failed test.
         passed: the tests that passed.
-        known: for each test the signatures of the known mistakes.
+        known: for each test, the signatures of the known mistakes.
         dtype: the precision that the tests ran in.
 
     Returns:

@@ -9,7 +9,7 @@ from autograder.manifest import package_of
 
 @dataclass(frozen=True)
 class Mistake:
-    """A misconception, as a change to the reference's source text."""
+    """A misconception, as a change to the reference's source code."""
 
     id: str  # "mha.scale-d-model": the stage, then a few words
     module: str
@@ -29,7 +29,7 @@ class Mistake:
         """The reference modules with this mistake.
 
         Raises:
-            LookupError: if the text to change does not occur exactly once in the module.
+            LookupError: if the code to change does not occur exactly once in the module.
         """
         if (count := sources[self.module].count(self.old)) != 1:
             raise LookupError(f"{self.id}: the text to change occurs {count} times in {self.module}.py, not once")

@@ -121,11 +121,11 @@ def _group(wrong: np.ndarray, counted: np.ndarray, groups: Mapping[str, np.ndarr
 def masked_by(arguments: Iterable[tuple[str, Any]]) -> list[tuple[str, np.ndarray]]:
     """The elements affected by masks among a call's arguments: ("B", flags of sentences) or ("T", flags of positions).
 
-    If these, or some of them, are wrong, the masks explain it; for ("all T", flags), if all of them are wrong.
+    The masks explain the error if some or all of these are wrong; for ("all T", flags), only if all of them are.
 
     A padding mask, or the lengths it is computed from, affects sentences with padding. An attention mask affects the
     queries that may not attend to every key. A query with a single key is right whatever its weights are, so the other
-    queries get an entry of their own. With known targets, `tgt`, there is a causal mask.
+    queries get their own entry. With known targets, `tgt`, there is a causal mask.
     """
     affected = []
     for name, value in arguments:

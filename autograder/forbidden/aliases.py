@@ -1,4 +1,4 @@
-"""Resolve the names of a module to what they refer to, from its text alone: `F` to "torch.nn.functional"."""
+"""Resolve the names of a module to what they refer to, from its source alone: `F` to "torch.nn.functional"."""
 
 import ast
 from collections import defaultdict
@@ -63,7 +63,7 @@ class Names:
         for target, _ in pairs:
             if isinstance(target, ast.Attribute) and is_self(target.value):
                 self.members.add(target.attr)
-        for _ in range(3):  # follows an alias of an alias of an alias
+        for _ in range(3):  # follows an alias of an alias of an alias, but no longer chains
             for target, value in pairs:
                 if isinstance(target, ast.Name) and len(self.known[target.id]) < MAX_MEANINGS:
                     self.known[target.id] |= self.resolve(value) or {""}
@@ -143,7 +143,7 @@ def is_self(node: ast.AST) -> bool:
 def without_main_block(tree: ast.Module, text: str) -> ast.Module:
     """Remove the blocks `if __name__ == "__main__":` from a module. The grader neither searches nor runs them.
 
-    The search must see exactly what runs. A text without the word `__main__` is run unparsed, so it stays as it is.
+    The search must see exactly what runs. A module without the word `__main__` is run unparsed, so it is not changed.
     """
     if "__main__" in text:
         tree.body = [node for node in tree.body if not _is_main_block(node)]
@@ -159,7 +159,7 @@ def _is_main_block(node: ast.stmt) -> bool:
 
 
 def through_modules(names: dict[str, Names]) -> None:
-    """Resolve names that modules import from other modules of the student.
+    """Resolve names that modules import from the student's other modules.
 
     Where a chain of `from ... import *` ends in a library, the meaning of a name stays unknown.
     """

@@ -17,12 +17,12 @@ class Finding(NamedTuple):
 
 
 def needless(module: str) -> str:
-    """The message about the import of a module that an assignment does not need."""
+    """The message about importing a module that an assignment does not need."""
     return f"{module} is imported, which this assignment does not need"
 
 
 def told_first(found: Iterable[Finding]) -> list[Finding]:
-    """Return the findings to report: forbidden ones, then the first of each kind, so that a flood hides nothing."""
+    """Return the findings to report: forbidden ones, then the first of each kind, so that no kind is hidden."""
     kinds: set[str] = set()
     ordered = []
     for finding in sorted(found, key=lambda finding: finding.line):

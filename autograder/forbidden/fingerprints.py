@@ -1,4 +1,4 @@
-"""Find functions that are copies of a known text, with different names, a different order or added lines."""
+"""Find functions that are copies of a known one, with different names, a different order or added lines."""
 
 import ast
 from collections import Counter, deque
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from autograder.forbidden.aliases import Function, children
 
-MIN_NODES = 40  # shorter bodies are similar by chance
+MIN_NODES = 40  # shorter bodies may be similar by chance
 SHARE = 0.96  # the fraction of a known function's nodes that a copy must share; correct code had at most 0.93
 MORE = 1.7  # the maximum size of a copy, relative to the known function
 
@@ -32,7 +32,7 @@ def _defined(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef 
 
 
 def copies(tree: ast.Module, known: Mapping[str, Bag]) -> Iterator[tuple[str, str]]:
-    """Yield the functions that are nearly identical to a known one, with the name of the latter."""
+    """Yield the functions that are nearly identical to a known one, with the name of the known one."""
     if not known:
         return
     sizes = {title: sum(bag.values()) for title, bag in known.items()}

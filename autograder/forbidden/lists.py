@@ -8,7 +8,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Ready-made parts. The first names are torch's alone; students may use the others for their own classes.
+# Ready-made parts. Only torch uses the first names; students may use the others for their own classes.
 READY = re.compile(
     r"MultiheadAttention|_?scaled_dot_product\w*attention\w*|multi_head_attention_forward|flex_attention"
 )
@@ -61,7 +61,7 @@ FORBIDDEN_IN = {
     "typing": {"get_type_hints"},
 }
 CALLS_BY_STRING = {"eval", "exec", "compile", "__import__", "__builtins__", "__loader__", "__spec__"}
-# Functions that take a library as an argument without exposing it, or that have a rule of their own.
+# Functions that take a library as an argument without exposing it, or that have their own rule.
 ASKED_ABOUT = {"hasattr", "vars", "isinstance", "issubclass", "getattr", "setattr", "delattr"}
 # Functions that open files, in any module; for libraries, load and save too.
 FILES = _words(

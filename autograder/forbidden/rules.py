@@ -1,7 +1,7 @@
 """The rules for graded modules, and the search for violations in the syntax tree. Nothing is imported or executed.
 
 A finding is `forbidden` if the case is clear, and for `review` by a person if honest code may look the same. The
-search is not complete: Python has more ways to reach a name than any list.
+search is not complete: Python has more ways to reach a name than any list can contain.
 """
 
 import ast
@@ -46,7 +46,7 @@ from autograder.forbidden.parts import named, named_arguments
 from autograder.forbidden.search_budget import parsed
 
 WORD = re.compile(r"\w+")
-DEPTH = 50_000  # of recursion in the search, which is pure Python: more than any parsed syntax tree needs
+DEPTH = 50_000  # recursion limit of the search, which is pure Python: more than any parsed syntax tree needs
 MAX_LARGE = 3  # unsearched statements to report
 LONGEST = 200  # characters of a name or message, so that all findings fit into a reply
 
@@ -163,7 +163,7 @@ class Search:
         self.names, self.modules, self.defined, self.libraries, self.parts = names, modules, defined, libraries, parts
         self.found: dict[tuple[int, str], Finding] = {}
         self.place = Place(ast.Module([], []), "", ast.Module([], []), "")
-        self.done: set[int] = set()  # nodes that were examined as part of a different node
+        self.done: set[int] = set()  # nodes that were examined as part of another node
 
     def run(self, places: Iterable[Place]) -> list[Finding]:
         rules = {kind: getattr(self, f"_{kind.__name__}") for kind in RULES}
@@ -305,7 +305,7 @@ class Search:
             self.report(node, f"{name} opens a file", forbidden=False)
 
     def _frame(self, node: ast.expr) -> None:
-        """Allow code to read a text directly from a frame, without storing the frame itself."""
+        """Allow code to read a string directly from a frame, without storing the frame itself."""
         steps: list[ast.AST] = []
         while isinstance(node, ast.Attribute) and node.attr in ("f_code", "f_back"):
             steps.append(node)
@@ -399,7 +399,7 @@ class Search:
         self._text(node)
 
     def _text(self, node: ast.expr) -> None:
-        """Check that a text assembled from pieces is not the name of a ready-made part."""
+        """Check that a string assembled from pieces is not the name of a ready-made part."""
         if id(node) in self.done:
             return
         self.done |= {id(child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.BinOp)}

@@ -3,13 +3,13 @@
 import ast
 
 BRACES = 10_000  # each may begin an expression in an f-string, which older releases of Python parse separately
-# The sum, over all nodes of a module, of their ancestors: in a chain of attributes, each is examined once per ancestor.
-# Correct programs have less than 20,000.
+# The number of ancestors, summed over all nodes of a module: in a chain of attributes, each attribute is examined once
+# per ancestor. Correct programs have fewer than 20,000.
 WORK = 500_000
 
 
 class TooLarge(ValueError):
-    """Searching a text would take too long."""
+    """Searching a module would take too long."""
 
 
 def parsed(text: str) -> tuple[ast.Module, list[int]]:
@@ -35,7 +35,7 @@ def parsed(text: str) -> tuple[ast.Module, list[int]]:
 
 
 def _work(statement: ast.stmt) -> int:
-    """The sum of ancestors over all nodes of a statement; stops above the limit."""
+    """The number of ancestors, summed over all nodes of a statement; the sum stops above the limit."""
     level: list[ast.AST] = [statement]
     work, depth = 0, 1
     while level and work <= WORK:

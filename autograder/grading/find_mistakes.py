@@ -77,7 +77,7 @@ def _wrong_lines(test: TestResult) -> set[tuple[str, int]]:
 
 
 def with_mistake(test: TestResult, named: Named, assignment: str) -> TestResult:
-    """The result of a test that a known mistake explains."""
+    """The result of a test, with the known mistake that explains it."""
     return replace(test, mistake=named.mistake, hints=hints(assignment, named))
 
 
@@ -138,7 +138,7 @@ def mistakes_on(
     dtype: str = "float64",
     but: Container[str] = (),
 ) -> Iterator[tuple[str, Signature | None]]:
-    """The signatures of a stage's known mistakes, without those in `but`, in a test; None if it passes."""
+    """Yield each known mistake of a stage, except those in `but`, with its signature in a test; None if it passes."""
     from autograder.diagnosis.mistakes import all_mistakes
 
     solution = read_submission(assignment.solution, assignment)

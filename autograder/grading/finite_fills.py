@@ -1,8 +1,8 @@
-"""See through NaN: the outcome of a test if a submission fills with a large finite number instead of infinity.
+"""The outcome of a test that ends with NaN, if the submission used a large finite number instead of infinity.
 
 A mask that forbids every key of a query leaves the softmax only -inf, and the result is NaN. A mistake in a mask then
 hides the numbers by which it is recognised; the same mistake with -1e9 does not. So the test is run again with all
-infinities in the text replaced, and known mistakes are sought in the new outcome.
+infinities in the code replaced, and the new outcome is compared with known mistakes.
 """
 
 import ast

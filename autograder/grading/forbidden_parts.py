@@ -1,6 +1,6 @@
 """The check for ready-made parts: which stages of a submission use one, and which lines a person should look at.
 
-The text is parsed in a worker that loads nothing and is discarded afterwards, because a parser can be made to crash.
+The code is parsed in a worker that loads nothing and is discarded afterwards, because a parser can be made to crash.
 """
 
 import json
@@ -100,7 +100,7 @@ def is_forbidden(finding: Finding, stage: Stage) -> bool:
 
 
 def stages_of(module: str, scope: str, assignment: Assignment) -> list[Stage]:
-    """The stages that a line of a module belongs to: the stage of this function, else all that use the module."""
+    """The stages that a line of a module belongs to: the function's stage, or else all stages that use the module."""
     writer = assignment.stage_of(f"{module}.{scope}")
     return [writer] if writer else [stage for stage in assignment.stages if module in stage.modules]
 

@@ -36,7 +36,7 @@ def grade(
     book: AnswerBook | None = None,
     on_error: Callable[[Stage, str, BaseException], None] = lambda stage, test, error: None,
 ) -> Report:
-    """Grade the stages of a submission, each in a worker of its own. If the grader itself fails, the report says so.
+    """Grade the stages of a submission, each in its own worker. If the grader itself fails, the report says so.
 
     Args:
         stages: the stages to grade; None means all.

@@ -21,7 +21,7 @@ from autograder.sandbox.student_faults import Raised, StudentFault, TimedOut
 from autograder.sandbox.wire import Tuple
 
 SMALLER_SECONDS = 2.0  # for calls of `shown_by`: a loop that ends with a trained model may never end with another
-MINOR = 0.1  # the share of the points that a side effect costs a part, or a test without parts
+MINOR = 0.1  # the share of the points of a part, or of a test without parts, that a side effect costs
 CALLS = 8  # further calls with dropout; at least one must drop different elements
 # Dropout probabilities that practically keep, or drop, every element; see `assert_dropout`.
 KEPT, DROPPED = 0.2, 1 - 1e-13
@@ -67,7 +67,7 @@ class StageTestCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def part(self, name: str) -> Iterator[None]:
-        """A part of the test with points of its own in the manifest: if it fails, the test goes on.
+        """A part of the test with its own points in the manifest: if it fails, the test goes on.
 
         Parts do not depend on each other; compute what two parts need before the first one. After a call that timed
         out, no further part is tried.
@@ -94,7 +94,7 @@ class StageTestCase(unittest.TestCase):
             error.recipe = self.student.recipe()
 
     def needs(self, *parts: str) -> None:
-        """Fail with the first error of `parts` if all of them failed: wrong code earns nothing for a missing effect."""
+        """If all `parts` failed, fail with their first error: wrong code earns nothing for lacking an effect."""
         failed = [error for error, _ in map(self.outcomes.__getitem__, parts) if error and not is_minor(error)]
         if len(failed) == len(parts):
             raise failed[0]
@@ -128,7 +128,7 @@ class StageTestCase(unittest.TestCase):
             smaller()
 
     def take_smaller(self, error: BaseException) -> None:
-        """Replace the recipe of an error by that of the smaller call, if there is one and it fails in the same way."""
+        """Replace an error's recipe with that of the smaller call, if there is one and it fails in the same way."""
         if not isinstance(error, (Incorrect, Raised)) or error.smaller is None or error.recipe is None:
             return
         student, code = self.student, error.recipe.code
@@ -177,7 +177,7 @@ class StageTestCase(unittest.TestCase):
 
         Args:
             limit: replaces the usual limit if it is larger.
-            at_most: an upper bound on the limit in every precision, for a mistake that deviates little.
+            at_most: an upper bound on the limit in every precision, for a mistake that causes only a small deviation.
         """
         self.checks += 1
         limit = min(limit_for(expected, max(limit, LIMITS[self.student.dtype])), at_most)
@@ -202,9 +202,9 @@ class StageTestCase(unittest.TestCase):
     def part_of_scores(
         self, model: Any, shape: tuple[int, ...], name: str, axes: str, columns: np.ndarray | None = None
     ) -> Callable[..., np.ndarray]:
-        """A function like `model` that returns some columns of the scores, or the best of each row, (..., vocabulary).
+        """A function like `model` that returns only some columns of its scores, or the best column of each row.
 
-        It fails unless the scores are finite numbers of this shape. The worker selects them, to send less.
+        It fails unless the scores are finite numbers of this shape. The worker selects the columns, to send less data.
         """
 
         def call(method: str | None = None, **inputs: Any) -> np.ndarray:
@@ -339,7 +339,7 @@ class StageTestCase(unittest.TestCase):
             self.assert_tensor(call(model.deterministic_dropout()), expected[effect], title, axes, where)
 
     def keeps_arguments(self, model: Any, arguments: Mapping[str, Any], method: str | None = None) -> None:
-        """Fail if a call changes one of its arguments, tensors or lists of tensors."""
+        """Fail if a call changes one of its arguments (tensors or lists of tensors)."""
         after = model.arguments_after(*filter(None, [method]), **arguments)
         for name, value in arguments.items():
             self.checks += 1

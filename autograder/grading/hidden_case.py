@@ -1,4 +1,4 @@
-"""The base class of the hidden tests: the student's modules and the reference, each in a worker of its own."""
+"""The base class of the hidden tests: the student's modules and the reference, each in its own worker."""
 
 import contextlib
 import hashlib
@@ -47,13 +47,13 @@ class HiddenTestCase(StageTestCase):
         self.begin("")
 
     def begin(self, part: str) -> None:
-        """Begin a part of the test, with random numbers and answers of its own; "" is everything outside the parts."""
+        """Begin a part of the test, with its own random numbers and answers; "" is everything outside the parts."""
         self.current, self.asked = part, 0
         # numpy's PCG64 generates the same numbers on every processor.
         self.rng = np.random.Generator(np.random.PCG64(self.derived(part)))
 
     def derived(self, purpose: str) -> int:
-        """A number for a purpose within this test. Numbers that reach a worker, or are drawn from such a number, must
+        """A number for one purpose within this test. Numbers that reach a worker, or are drawn from such a number, must
         not reveal the seed or the other tests: SHA-256 cannot be inverted.
         """
         text = f"{self.seed} {self._testMethodName} {purpose}".rstrip()
@@ -195,7 +195,7 @@ class HiddenTestCase(StageTestCase):
     def unchanged(
         self, after: Any, before: np.ndarray, wrong: str, name: str, axes: str, where: np.ndarray | None = None
     ) -> None:
-        """Fail with the message `wrong` if two results of the student differ although they must be equal."""
+        """Fail with the message `wrong` if two of the student's results differ although they must be equal."""
         self.checks += 1
         if self.beside_only:
             return
@@ -232,7 +232,7 @@ class HiddenTestCase(StageTestCase):
         return actual
 
     def same_gradient(self, name: str, actual: Any, expected: np.ndarray | None, axes: str) -> None:
-        """Fail unless a gradient is correct. None means zero: the parameter takes no part in the computation."""
+        """Fail unless a gradient is correct. None means zero: the parameter is not used in the computation."""
         largest = 0.0 if expected is None else float(np.abs(expected).max())
         if actual is None and largest > 0:
             self.wrong(f"no gradient reaches {name}", "Does the computation leave the graph (.detach(), .data, ...)?")

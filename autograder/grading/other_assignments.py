@@ -1,4 +1,4 @@
-"""The state of the assignments that are not being graded, as far as the modules' text shows it."""
+"""The state of the assignments that are not being graded, as far as the modules' source code shows it."""
 
 from autograder.manifest import Assignment, Stage, assignments, broken
 

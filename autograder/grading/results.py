@@ -13,7 +13,7 @@ NOT_JUDGED = "not judged"  # the message of a part begins with this if it needs 
 
 @dataclass(frozen=True)
 class PartResult:
-    """The outcome of a part of a test, with points of its own."""
+    """The outcome of a part of a test, with its own points."""
 
     name: str
     status: str
@@ -78,7 +78,7 @@ class StageResult:
     extra_credit: bool
     tests: tuple[TestResult, ...]
     adjustment: float = 0.0  # points that the staff added to the sum of the tests, or subtracted
-    comments: tuple[str, ...] = ()  # of the staff on this stage, for the student
+    comments: tuple[str, ...] = ()  # from the staff on this stage, for the student
 
     @property
     def points(self) -> float:

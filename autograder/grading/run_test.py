@@ -71,9 +71,9 @@ def run_test(
 ) -> tuple[TestResult, BaseException | None]:
     """Run one test. Returns its result, and the exception that ended it or its first failed part, if any.
 
-    A slip costs points once: if a function fails, it is graded again with stand-ins for the functions of its stage
+    A slip costs points only once: if a function fails, it is graded again with stand-ins for the functions of its stage
     that it uses. A test with warnings is repeated in the same way. A hidden test that needs more than the reference's
-    known answers is run again with the reference itself. `case.checks` is then the number of the failed check.
+    known answers is run again with the reference itself. Afterwards, `case.checks` is the number of the failed check.
 
     Args:
         alone: whether to run the student's own code without stand-ins.
@@ -89,7 +89,7 @@ def run_test(
             if (used := stage.uses.get(function)) and not case.student.import_failure:
                 new_error, more = _with_code(case, with_standins(case.student.code, stage, used))
                 again = _of_parts(case, new_error, worth)
-                doubted = {*case.doubted, *wrong.values()} & {*used}  # else, their own tests show the failure better
+                doubted = {*case.doubted, *wrong.values()} & {*used}  # else their own tests show the failure better
                 improved = [part for part in wrong if wrong[part] == function and (doubted or not again[part][0])]
                 if improved:
                     error, printed = new_error, printed + more
@@ -179,7 +179,7 @@ def faulty_stage(stage: Stage, error: BaseException) -> StageResult:
 
 
 def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:
-    """Run a test once: the error that ended it, and the printed text. `case` then holds the outcomes of its parts."""
+    """Run a test once: the error that ended it, and the printed output. `case` then has the outcomes of its parts."""
     collector = Collector()
     case.checks, case.outcomes, case.warnings, case.side_effect = 0, {}, [], None
     case.run(collector)
@@ -188,7 +188,7 @@ def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:
 
 
 def _with_code(case: StageTestCase, code: Code) -> tuple[BaseException | None, str]:
-    """Run a test once with different code, in a worker of its own."""
+    """Run a test once with different code, in its own worker."""
     student = case.student
     case.student = student.with_code(code)
     try:

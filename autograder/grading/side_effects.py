@@ -94,7 +94,7 @@ def check_gradients(
     """
     call = getattr(model, method) if method else model
     rng = np.random.Generator(np.random.PCG64(1))
-    # Ones would not do: the sum over a layer norm's output does not depend on its input.
+    # Ones would not work: the sum over a layer norm's output does not depend on its input.
     outputs = [rng.standard_normal(output.shape) for output in _tensors(call(**arguments))]
     if where is not None:
         outputs[0] = outputs[0] * where

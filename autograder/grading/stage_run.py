@@ -57,9 +57,9 @@ class Attempt(NamedTuple):
 
 
 class StageRun:
-    """Grades a stage in two steps, `visible` and `finish`, in workers of its own.
+    """Grades a stage in two steps, `visible` and `finish`, in its own workers.
 
-    If one of the steps raises an exception, that is a fault of this stage; the others are still graded.
+    If one of the steps raises an exception, that is a fault in this stage; the others are still graded.
 
     Args:
         reported: modules that cannot be imported, with the stage that reports it.
@@ -90,7 +90,7 @@ class StageRun:
         self.shown: dict[str, Signature] = {}
         self.already_warned: set[str] = set()  # warnings already given
         self.finite: Code | None = None  # the code without infinities, if a test ended with NaN
-        self.filled: set[str] = set()  # tests that end with NaN, but do not without infinities
+        self.filled: set[str] = set()  # tests that end with NaN, but not without infinities
         self.references: list[Student] = []
         self.named: Student | None = None  # the reference with named steps, once needed
 
@@ -123,7 +123,7 @@ class StageRun:
         code = code_of_stage(self.submission, stage, self.assignment, self.reported, self.forbidden)
         # Correct code that computes partly in float32 fails in float64; it is correct in the students' own precision.
         self.students = [Student(workers, code, dtype, self.clock) for dtype in ("float64", "float32")]
-        # Methods of two stages may share state or a changed given part. Then the student's methods replace stand-ins.
+        # Methods of two stages may share state or a changed given part; then the student's methods replace stand-ins.
         if not self.forbidden & set(stage.modules) and (own_code := with_own_methods(code)) != code:
             self.students.append(Student(workers, own_code, "float64", self.clock))
         self.again = functools.partial(Student, workers, code, clock=self.clock)
@@ -198,7 +198,7 @@ class StageRun:
 
     @functools.cached_property
     def names_precision(self) -> bool:
-        """Whether a module of the stage computes something in a precision that it names."""
+        """Whether a module of the stage names the precision of one of its computations."""
         code = self.students[0].code
         return any(PRECISION.search(code.sources[module]) for module in code.modules)
 

@@ -11,13 +11,13 @@ CUT = " ... (cut)"
 
 
 def shortened(text: str, most: int) -> str:
-    """A text of at most this many characters, without NUL, at which databases and other programs stop."""
+    """The text cut to this many characters, without NUL characters, at which databases and other programs stop."""
     text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
     return text if len(text) <= most else text[: most - len(CUT)] + CUT
 
 
 def within_budget(result: TestResult) -> TestResult:
-    """A result with shortened texts. Of printed text, the end is kept; of a fault, the whole traceback."""
+    """A result with shortened strings. Of printed output, the end is kept; of a fault, the whole traceback."""
     most = 10 * LINES if result.status == "fault" else LINES
     details = tuple(shortened(line, LINE) for line in result.details[:most])
     if len(result.details) > most:

@@ -34,7 +34,7 @@ FAULTS = (StudentFault, Unreadable, LookupError)  # of a call that cannot be rep
 
 @dataclass(frozen=True)
 class Failure:
-    """A failed test, or a warning of one that passes."""
+    """A failed test, or a warning from a test that passes."""
 
     test: str
     error: BaseException | None

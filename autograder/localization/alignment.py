@@ -1,8 +1,8 @@
 """Which values of a recorded call are right, by comparing them with the values of correct code in the same call.
 
 A value is *right* if correct code computes the same value, or if something right was computed from it. The second rule
-is needed because a program may compute differently; and a wrong number does not lead to right ones. The first wrong
-values computed from right ones are the places to look at (`suspects`).
+is needed because a correct program may compute things in a different way; wrong intermediate values do not lead to
+right results. The first wrong values computed from right ones show where to look (`suspects`).
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from autograder.worker.tracing.traced_values import OF_OTHERS, WHOLE
 SHAPE_ONLY = ("_like", "new_full", "new_zeros", "new_ones", "new_empty", "_as")
 UNFILLED = ("empty", "empty_like", "new_empty", "empty_strided", "eye")
 RANDOM = ("rand", "randn", "rand_like", "bernoulli", "multinomial", "randint", "exponential_", "uniform_", "normal_")
-# Many inputs have the same result, so a right result is not evidence that the input is right.
+# Many inputs give the same result, so a right result is not evidence that the input is right.
 CHOOSING = (
     *("argmax", "argmin", "argsort", "multinomial", "isinf", "isnan", "isfinite", "sign", "nonzero", "bool"),
     *("eq", "ne", "lt", "le", "gt", "ge", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"),
@@ -50,7 +50,7 @@ class Alignment:
     reference: ReferenceTrace
     rows: np.ndarray  # (n,) the row of the reference with the same value, or -1
     trivial: np.ndarray  # (n,) whether a match proves nothing: constants, sizes, positions
-    plain: np.ndarray  # (n,) whether it is a number, text or list rather than a tensor
+    plain: np.ndarray  # (n,) whether it is a number, string or list rather than a tensor
     tensors: bool  # whether there are tensors at all
     unknown: np.ndarray  # (n,) whether the value was not seen
     matched: np.ndarray  # (n,) whether it is certainly right
@@ -103,7 +103,7 @@ class Alignment:
         present = {int(row) for row in self.rows if row >= 0}
         steps = self.reference.steps
         there = [not present.isdisjoint(self.reference.laid_out(step.row)) for step in steps]
-        for number in range(len(steps) - 1, -1, -1):  # a step before a present one was computed, or bypassed
+        for number in range(len(steps) - 1, -1, -1):  # a step before one that is present was computed, or bypassed
             if there[number]:
                 for before in steps[number].after:
                     there[before] = True
@@ -137,7 +137,7 @@ def align(trace: Trace, reference: ReferenceTrace) -> Alignment:
     alike = constant(values) & ~unknown
     tensors = bool((trace.made & ~plain).any())
     trivial = alike.copy()
-    if tensors:  # where there are tensors, whole numbers and texts are sizes, positions and names
+    if tensors:  # where there are tensors, whole numbers and strings are sizes, positions and names
         trivial |= plain & ((values[:, -2] >= WHOLE) | (values[:, -1] == OF_OTHERS) | (np.abs(values[:, 0]) > 1 - 1e-6))
     users = consumers(trace)
     matched = _matched(trace, rows, trivial, alike, plain, users)

@@ -1,8 +1,9 @@
 """The reference trace: what correct code computes in a call, as signatures of its tensors and names of its steps.
 
 It is recorded from the reference, whose steps have names (see `named_steps`), and from other correct programs, which
-compute differently. A tensor is identified by its signature, so coding style and variable names do not matter. For the
-visible tests, signatures are stored next to the expected tensors; the solution cannot be read from them.
+compute things in different ways. A tensor is identified by its signature, so coding style and variable names do not
+matter. For the visible tests, signatures are stored next to the expected tensors; the solution cannot be read from
+them.
 """
 
 import json
@@ -22,7 +23,7 @@ LIMIT = 3e-6  # between two signatures of the same tensor; rounding in float64 i
 BEGINNING = 1500  # nodes taken from other correct programs if the call is too long to be recorded completely
 # Stored unchanged.
 PLAIN = ("calls", "returns", "counts", "results", "shapes", "given", "whole")
-CALLS = "calls"  # the key of the text in the file's metadata
+CALLS = "calls"  # the key of the string in the file's metadata
 EDGES = ".made_from"  # suffix of a call's digest: the tensor with the edges of the data flow
 MEANS = 4  # columns with means of the elements; the next column is the number of elements
 ORDERED = 5  # signature columns from this one on depend on the order of the elements
@@ -107,7 +108,7 @@ def unusual(signatures: np.ndarray) -> np.ndarray:
 
 
 def no_tensor(signatures: np.ndarray) -> np.ndarray:
-    """Whether signatures belong to Python's numbers, texts and lists."""
+    """Whether signatures belong to Python numbers, strings and lists."""
     result: np.ndarray = signatures[:, -1] > 1
     return result
 
@@ -213,7 +214,7 @@ def _telling_rows(trace: Trace, usable: np.ndarray, last: int, row: Callable[[np
 
 
 def in_progress(trace: Trace) -> set[int]:
-    """Lists and dictionaries that still grow: no other program needs to have the same half-filled list."""
+    """Lists and dictionaries that are still growing: no other program needs to have the same half-filled list."""
     others = no_tensor(trace.signatures) & (trace.signatures[:, -1] == OF_OTHERS)
     return {
         source
@@ -256,7 +257,7 @@ def _steps(reference: Trace, row: Callable[[np.ndarray], int]) -> tuple[Step, ..
 
 
 def pack(traces: Mapping[str, ReferenceTrace]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Tensors and a text that store reference traces by the digests of their calls."""
+    """Tensors and a string that store reference traces by the digests of their calls."""
     tensors: dict[str, np.ndarray] = {digest: known.rows.astype(np.float32) for digest, known in traces.items()}
     operations = {
         digest: sorted({operation for _, operation, _ in known.made_from}) for digest, known in traces.items()
@@ -301,7 +302,7 @@ def read(path: Path, digest: str) -> ReferenceTrace | None:
 
 @cache
 def stored_calls(path: Path) -> dict[str, str]:
-    """The stored texts of a stage's calls, by their digests; empty if there is no such file."""
+    """The stored JSON strings of a stage's calls, by their digests; empty if there is no such file."""
     from safetensors import safe_open
 
     if not path.is_file():

@@ -92,7 +92,7 @@ def _right_before(case: Case, diagnosis: Diagnosis) -> list[tuple[Line, tuple[st
     right = [entry for entry in case.alignment.lines_right(until) if entry[0].file == first.file]
     if diagnosis.repair:  # later lines may run differently
         right = [entry for entry in right if entry[0].number < first.number]
-    count = Counter(step for _, steps in right for step in steps)  # of two lines with one step, one may be wrong
+    count = Counter(step for _, steps in right for step in steps)  # of two lines for the same step, one may be wrong
     return [(line, steps) for line, steps in right if line not in diagnosis.lines and steps and count[steps[-1]] == 1]
 
 

@@ -50,7 +50,7 @@ class Repair:
 
 
 class RepairSearch:
-    """The repeated calls of one stage, in a worker of their own."""
+    """The repeated calls of one stage, in their own worker."""
 
     def __init__(self, passing: Mapping[str, Callable[[Student], bool]]) -> None:
         self.passing = passing
@@ -184,7 +184,7 @@ def ranked_edits(case: Case, suspects: Sequence[Suspect]) -> Iterator[SmallChang
                 cost = distances.get(place, ELSEWHERE + RIGHT * (place in right)) + turn / PER_STEP
                 cost += CONSTRUCTOR * (name.endswith("__init__") and place not in distances)
                 cost += COSTS.get(edit.kind, 0)
-                if edit.steers and chosen:  # the loop ends too early or too late, or is in the wrong order
+                if edit.steers and chosen:  # the loop ends too early or too late, or its order is wrong
                     cost = min(cost, 0)
                 if (
                     edit.text in likely

@@ -42,5 +42,5 @@ def reference_trace(recipe: CallReplay, reference: Student | None, stage: Stage)
 
 
 def own_files(code: Code) -> dict[str, str]:
-    """The texts of a stage's modules, by file name."""
+    """The source code of a stage's modules, by file name."""
     return {f"{module}.py": code.sources[module] for module in code.modules}

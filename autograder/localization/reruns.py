@@ -22,7 +22,7 @@ VIEWS = {
     *("chunk", "contiguous", "to", "double", "float", "type_as", "__get__", "t", "detach", "diagonal", "unfold"),
 }
 NOT_IN_PLACE = {"__int__", "__index__", "__invert__"}  # these only look like `__iadd__`
-# Gradients do not flow back through these, found in the text of a line.
+# Gradients do not flow back through these, found in the code of a line.
 OUT_OF_GRAPH = re.compile(
     r"\.(?:detach_?|numpy|item|tolist)\(|\.data\b|\bfloat\(|\bmath\.\w+\(|\btorch\.tensor\(|\bno_grad\("
 )

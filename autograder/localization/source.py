@@ -1,4 +1,4 @@
-"""Facts from the source text about a line: its function, the names it uses, whether its result is used."""
+"""Facts about a line from the source code: its function, the names it uses, whether its result is used."""
 
 import ast
 from collections.abc import Collection, Mapping
@@ -14,10 +14,10 @@ TRAINING = {"backward", "step", "zero_grad", "train", "eval", "load_state_dict",
 
 
 class Source:
-    """The texts of the files of a stage.
+    """The source code of the files of a stage.
 
     Args:
-        texts: by file name.
+        texts: the source code by file name.
         given: the provided functions, "module.Class.method", none of whose lines is wrong.
     """
 

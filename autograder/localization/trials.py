@@ -11,7 +11,7 @@ from autograder.sandbox.student_faults import Raised
 
 
 class Changed(Protocol):
-    """A changed function: its module, its name ("Class.method" or "function"), and its new text."""
+    """A changed function: its module, its name ("Class.method" or "function"), and its new code."""
 
     @property
     def module(self) -> str: ...

@@ -27,7 +27,7 @@ __all__ = [
     "work_on",
 ]
 
-DRAFTED = "AUTOGRADER_DRAFT"  # the draft that its author works on, here and in the processes that are started from here
+DRAFTED = "AUTOGRADER_DRAFT"  # the draft that its author is working on, in this process and its subprocesses
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def _found_in(folders: tuple[Path, ...], drafted: str) -> tuple[Assignment | Bro
 
 
 def work_on(name: str | None) -> None:
-    """Let an author's command find the draft of this name, if it is one."""
+    """Let an author's command find the assignment with this name if it is a draft."""
     if name and (course_config().assignments / name / DRAFT).is_file():
         os.environ[DRAFTED] = name
 

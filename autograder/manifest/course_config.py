@@ -55,7 +55,7 @@ class CourseConfig:
     path: Path  # of the file
     title: str = ""
     assignments: Path = Path()  # the folder that contains the assignments' folders
-    roster: Path | None = None  # a CSV file: student, name and, if wanted, email, login, id, section
+    roster: Path | None = None  # a CSV file: student, name and optionally email, login, id, section
     groups: Path | None = None  # a CSV file: group, student
     match: str = ""  # how to find students in a gradebook: login, id, name, email, ...; "": the best way
     lms: Lms | None = None
@@ -76,7 +76,7 @@ class CourseConfig:
         return self.path.parent
 
     def plan_of(self, assignment: str) -> Planned:
-        """Return an assignment's place in the plan, even if the file does not name it."""
+        """Return an assignment's entry in the plan, even if the file does not name it."""
         return self.planned.get(assignment, Planned())
 
     def graded(self, assignment: str) -> Path:

@@ -148,7 +148,7 @@ def _parts(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _with(parts: tuple[str, ...], everywhere: tuple[str, ...], against: tuple[str, ...]) -> tuple[str, ...]:
-    """Add the assignment's parts to a stage's own, except where the stage decides differently."""
+    """Add the assignment's parts to those of a stage, except where the stage decides differently."""
     known = {*map(part, parts), *map(part, against)}
     return (*parts, *(name for name in everywhere if part(name) not in known))
 

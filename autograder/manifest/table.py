@@ -58,10 +58,10 @@ class Table:
         return value
 
     def names(self, key: str, default: list[str] | None = None, single: bool = False) -> tuple[str, ...]:
-        """Return the value of a key that must be a list of distinct texts.
+        """Return the value of a key that must be a list of distinct strings.
 
         Args:
-            single: whether a single text is allowed too.
+            single: whether a single string is allowed too.
 
         Raises:
             UserError: if it is anything else.

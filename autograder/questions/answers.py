@@ -1,4 +1,4 @@
-"""Mark the answers of a class, a CSV file: write points for the gradebook, and an analysis by kind of question.
+"""Mark a class's answers (a CSV file): write points for the gradebook, and a breakdown by kind of question.
 
 `questions.csv` in the folder of `batch` has the columns student, right, of, points and full; exports add these
 points to those of the tests (see `gradebooks/class_grades`). `questions.html` is linked from the class report.
@@ -124,7 +124,7 @@ def marks(answers: Mapping[tuple[str, int], str], students: Mapping[str, Any]) -
 
 
 def page(marked: list[Marked]) -> str:
-    """The analysis as HTML: which kinds a class fails, and who passes the tests and fails the questions."""
+    """The analysis as HTML: which kinds a class fails, and who passes the tests but fails the questions."""
     kinds = sorted({kind for one in marked for kind in one.kinds})
     given = [[_of_kind(one, kind) for kind in kinds] for one in marked]
     shares = np.array([[answers.count(True) / len(answers) if answers else np.nan for answers in row] for row in given])

@@ -22,7 +22,7 @@ TRIES, MOST_TRIED = 400, 60  # sets of smaller sizes generated for a call; of th
 MOST_OBJECTS, MOST_WEIGHTS = 2, 120  # of a call
 LARGEST = 20_000  # numbers in the inputs, and in the weights, of a call that is used
 DISPLAYED = 60  # numbers that a question may show of one tensor of whole numbers
-GENTLE = 0.7  # spread of random inputs: larger ones let weights vanish
+GENTLE = 0.7  # spread of random inputs: with larger ones, attention weights vanish
 INDEX = re.compile(r"idx|index|_id$|token|seed")  # names of arguments that are not sizes
 LEAVES = {"$handle", "$tensor", "$function", "$transposed"}
 Fill = Callable[[str, tuple[int, ...]], np.ndarray]  # name, shape -> the numbers of a tensor
@@ -43,7 +43,7 @@ class Call:
         return {*_sizes([one for one in self.replay.requests if one[0]["do"] == "call"])}
 
     def arguments(self, program: Program) -> list[tuple[str, Any]]:
-        """The arguments with their names: arrays, or other values than tensors."""
+        """The arguments with their names: arrays, or values other than tensors."""
         request, own = self.replay.requests[-1]
         named = _named(request, self.replay.requests, program)
         return [(name, own[one["$tensor"]] if _is_tensor(one) else one) for name, one in named]
@@ -115,7 +115,7 @@ def _named(request: Mapping[str, Any], requests: Sequence[Request], program: Pro
 
 
 def _form(requests: Sequence[Request], program: Program) -> str:
-    """A text that is equal for calls that differ only in sizes and numbers."""
+    """A string that is the same for calls that differ only in sizes and numbers."""
     parts: list[Any] = []
     for request, own in requests:
         kinds: dict[str, Any] = {}
@@ -192,7 +192,7 @@ def _smaller(requests: Sequence[Request], rng: random.Random, tiny: bool) -> lis
 
 
 def _with_sizes(requests: Sequence[Request], sizes: Mapping[int, int], program: Program) -> tuple[Request, ...]:
-    """The requests with other sizes. Arguments whose names say that they are indices stay unchanged."""
+    """The requests with other sizes. Arguments whose names identify them as indices stay unchanged."""
     axes = set(_axes(requests))
 
     def number(name: str, value: Any) -> Any:
@@ -226,7 +226,7 @@ def _alike(arrays: Iterable[np.ndarray]) -> int:
 
 
 def _cost(requests: Sequence[Request], before: Sequence[Request], tiny: bool) -> float:
-    """How far a call is from easy to read: few numbers, no two sizes equal by chance, masks that mask something."""
+    """How hard a call is to read. Easy ones have few numbers, no sizes equal by chance, and masks with an effect."""
     arrays = requests[-1][1]
     whole = {name: array for name, array in arrays.items() if array.dtype.kind in "iub"}
     numbers = sum(array.size for array in arrays.values())
@@ -245,7 +245,7 @@ def _cost(requests: Sequence[Request], before: Sequence[Request], tiny: bool) ->
 def _filled(
     small: CallReplay, bench: Bench, rng: random.Random, weights: Fill | None = None, inputs: Fill | None = None
 ) -> CallReplay | None:
-    """A call with new numbers in its inputs and in the weights of its objects; None if these cannot be made."""
+    """A call with new numbers in its inputs and in the weights of its objects; None if these cannot be created."""
     dice = np.random.default_rng(rng.randrange(2**32))
     weights = weights or (lambda name, shape: _weight(name, shape, dice))
     *makers, (last, tensors) = small.requests
@@ -271,7 +271,7 @@ def _states(small: CallReplay, bench: Bench) -> list[tuple[dict[str, tuple[int, 
     """For each object of a call, the shapes of its weights, and the rest of its state.
 
     Raises:
-        StudentFault, LookupError: if the objects cannot be made.
+        StudentFault, LookupError: if the objects cannot be created.
     """
     found = []
     with bench.student.aside(2.0) as ask:
@@ -289,7 +289,7 @@ def _states(small: CallReplay, bench: Bench) -> list[tuple[dict[str, tuple[int, 
 
 
 def is_random(array: np.ndarray) -> bool:
-    """Whether a tensor of a call holds real numbers, rather than a mask."""
+    """Whether a tensor of a call contains real numbers rather than a mask."""
     return array.dtype.kind == "f" and array.ndim > 0 and not np.isin(array, (0.0, 1.0)).all()
 
 

@@ -13,7 +13,7 @@ from autograder.questions.runs import OTHER, SAME, Outcome, deviation
 
 SAME_RESULT = "The result is the same."
 RAISES = "The call raises an exception."
-TOLD = ("RuntimeError", "IndexError", "ValueError")  # exceptions that come from shapes and values, not from nonsense
+TOLD = ("RuntimeError", "IndexError", "ValueError")  # exceptions due to shapes and values, not to meaningless code
 EVERYWHERE = "Every position of the result changes."
 
 
@@ -56,7 +56,7 @@ def _of_numbers(base: np.ndarray, other: np.ndarray) -> Iterator[str]:
 def _regions(changed: np.ndarray) -> Iterator[str]:
     """The part of a result that changes, in PyTorch's notation; nothing if it has no simple form.
 
-    The last of three axes is that of the features. One fact says which of them change, another which positions.
+    The last of three axes is the feature axis. One fact says which of them change, another which positions.
     """
     positions = np.asarray(changed.any(axis=-1)) if changed.ndim > 2 else changed
     boxes = [_box(changed), _box(positions)]
@@ -80,7 +80,7 @@ def _box(changed: np.ndarray) -> str:
 
 
 def _index(numbers: list[int], size: int) -> str:
-    """The indices on an axis as text: a number or a slice, or "" if they are neither."""
+    """The indices on an axis as a string: a number or a slice, or "" if they are neither."""
     first, last = numbers[0], numbers[-1]
     if len(numbers) in (1, size):
         return str(first) if len(numbers) < size else ":"

@@ -34,7 +34,7 @@ class Paper:
     passed: int  # visible tests
     tests: int
     questions: tuple[Question, ...] = ()
-    code: tuple[tuple[str, int, str], ...] = ()  # that the questions are about: file, line (0: no number), text
+    code: tuple[tuple[str, int, str], ...] = ()  # that the questions are about: file, line (0: no number), code
     trouble: str = ""  # why there are no questions, or few
     file: str = ""  # the student's name as a part of file names
 
@@ -164,7 +164,7 @@ def _is_new(question: Question, chosen: Sequence[Question]) -> bool:
 
 
 def shown(paper: Paper) -> dict[str, Any]:
-    """A paper as templates need it: all code once, and the questions with shaded pictures."""
+    """A paper in the form that templates need: all code once, and the questions with shaded pictures."""
     questions = [
         {
             **question.plain(),

@@ -18,7 +18,7 @@ from autograder.questions.runs import WEIGHTS, Outcome
 MOST_TIMES, MOST_PAIRS = 40, 10  # runs of a line; pairs of lines that are swapped
 MOST_VARIANTS, MOST_OF_LINE, MOST_TESTED = 5, 10, 4  # lines; changes of each that run in calls, and in the tests
 SMALLEST_MAP, LARGEST_MAP, MOST_MAPS = 3, 12, 20  # rows or columns; changes whose pictures are compared
-CLEAR, EQUAL = 0.15, 1e-9  # differences of pictures: everybody sees one (share of the range); there is none
+CLEAR, EQUAL = 0.15, 1e-9  # differences between pictures: clearly visible (as a share of the range); none
 
 
 def times(lab: Lab) -> Iterator[Draft]:
@@ -62,7 +62,7 @@ def shape(lab: Lab) -> Iterator[Draft]:
 
 
 def effect(lab: Lab) -> Iterator[Draft]:
-    """What a change of a line does to a call."""
+    """What a change to a line does to a call."""
     for call in lab.some_calls:
         mutants = lab.mutants(call)
         heads = sorted({one.facts[0] for one in mutants})
@@ -152,7 +152,7 @@ def _features(before: np.ndarray | None, after: np.ndarray | None) -> tuple[obje
 
 
 def swap(lab: Lab) -> Iterator[Draft]:
-    """Which two neighbouring lines may change places."""
+    """Which two neighbouring lines may be swapped."""
     free: list[tuple[Own, Own]] = []
     bound: list[tuple[Own, Own]] = []
     pairs = [*lab.program.neighbours()]
@@ -172,7 +172,7 @@ def swap(lab: Lab) -> Iterator[Draft]:
 
 
 def variant(lab: Lab) -> Iterator[Draft]:
-    """Which other text of a line computes the same; the wrong options run too, but change a result."""
+    """Which different code for a line gives the same results; the wrong options run too, but change a result."""
     ran = {one for call in lab.calls for one in lab.ran(call)}
     own = [one for one in lab.program.own if one.simple and one in ran]
     lab.rng.shuffle(own)

@@ -33,7 +33,7 @@ class Mutant:
 
 
 class Lab:
-    """A place to make questions about one program.
+    """Runs the calls and changes that questions about one program need.
 
     Args:
         tests: the visible tests that the program passes.
@@ -47,7 +47,7 @@ class Lab:
 
     @cached_property
     def calls(self) -> list[Call]:
-        """The calls with small sizes that run a line of the student."""
+        """The calls with small sizes that run a line that the student wrote."""
         return self._with_values(self.sized[0])
 
     @cached_property
@@ -61,7 +61,7 @@ class Lab:
         return [one for one in found if one and self.ran(one)]
 
     def ran(self, call: Call) -> list[Own]:
-        """The student's statements that run in a call, in the order of the text."""
+        """The student's statements that run in a call, in source order."""
         return [one for one in self.program.own if call.base.counts.get(one.place)]
 
     @cached_property
@@ -74,7 +74,7 @@ class Lab:
         return text[:1].upper() + text[1:]
 
     def changes(self, call: Call) -> Iterator[Change]:
-        """Changes of the statements that run in a call, one for each line in turn."""
+        """Changes to the statements that a call runs: one for each line, then a second for each, and so on."""
         waiting = []
         for own in self.ran(call):
             found = list(itertools.islice(self.program.changes(own), MOST_OF_LINE))
@@ -86,7 +86,7 @@ class Lab:
                     yield change
 
     def mutants(self, call: Call) -> list[Mutant]:
-        """The changes with the same effect on a call for two sets of inputs; few of them raise exceptions."""
+        """Changes that affect a call in the same way for two sets of inputs, only a few per line raising exceptions."""
         if call not in self._mutants:
             found = self._mutants[call] = []
             raising: Counter[Own] = Counter()

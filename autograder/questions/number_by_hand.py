@@ -66,7 +66,7 @@ def _targets(lab: Lab, call: Call) -> Iterator[Target]:
 
 
 def _text(one: LineValue) -> str | None:
-    """A value as an option; None if it is too long, or its numbers are not easy."""
+    """A value as an option; None if it is too long, or its numbers are not simple."""
     if one.shape is None and one.value is not None:
         try:
             plain = ast.literal_eval(str(one.value))

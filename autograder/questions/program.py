@@ -1,4 +1,4 @@
-"""A student's program for questions: the lines that the student wrote, and changes of them."""
+"""A student's program for questions: the lines that the student wrote, and changes to them."""
 
 import ast
 import io
@@ -16,7 +16,7 @@ from autograder.submissions.syntax_tree import Offsets, functions, parse, statem
 LONGEST = 110  # characters of a statement that a question shows
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
 UNFIT = (ast.FunctionDef, ast.ClassDef, ast.Pass, ast.Raise, ast.Assert, ast.Import)
-SILLY = re.compile(r"--|-0(?![.\d])")  # code that nobody would write
+SILLY = re.compile(r"--|-0(?![.\d])")  # code that no one would write
 HUGE = re.compile(r"\b\d{6,}\.0\b")
 Place = tuple[str, int]  # file and line
 
@@ -50,7 +50,7 @@ class Own:
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """A statement, and the text that replaces it."""
+    """A statement, and the code that replaces it."""
 
     own: Own
     new: str  # on one line; "" if the statement is deleted
@@ -69,8 +69,8 @@ class Program:
     """The modules of a stage as a student wrote them.
 
     Args:
-        sources: module -> text.
-        given: module -> the text that was handed out.
+        sources: module -> source code.
+        given: module -> the code that was handed out.
         writes: the functions that students write in the stage, "module.Class.method".
     """
 
@@ -81,7 +81,7 @@ class Program:
 
     @cached_property
     def functions(self) -> dict[tuple[str, str], ast.FunctionDef]:
-        """All functions and methods, by module and path, in the order of the text."""
+        """All functions and methods, by module and path, in source order."""
         return {
             (module, path.removeprefix(f"{module}.")): node
             for module, text in self.sources.items()
@@ -122,7 +122,7 @@ class Program:
         return [one.arg for one in node.args.args if one.arg != "self"] if node else []
 
     def changes(self, own: Own) -> Iterator[Change]:
-        """Small changes of a statement, ordered so that each part of it gets one before any part gets two."""
+        """Small changes to a statement, ordered so that each part of it gets one before any part gets two."""
         node, text, seen = self.functions[own.module, own.path], Offsets(self.sources[own.module]), {own.text}
         at, end = text.start(own.node), text.end(own.node)
         if (own.module, own.path) not in self._changes:
@@ -147,7 +147,7 @@ class Program:
         return Change(first, second.text, other._unit(first))
 
     def _edited(self, new: Mapping[Own, str]) -> "Program":
-        """The program with other texts for some statements; all other lines keep their numbers."""
+        """The program with some statements replaced; all other lines keep their numbers."""
         module = next(iter(new)).module
         source = self.sources[module]
         for one in sorted(new, key=lambda one: -one.line):
@@ -175,7 +175,7 @@ class Program:
                         yield own[0], own[1]
 
     def excerpt(self, places: Collection[Place]) -> list[tuple[str, int, str]]:
-        """The functions that contain some lines, without comments and docstrings: file, line (0 for a class), text."""
+        """The functions that contain some lines, without comments and docstrings: file, line (0 for a class), code."""
         found: list[tuple[str, int, str]] = []
         around = ""
         for (module, path), node in self.functions.items():
@@ -204,7 +204,7 @@ def _close(old: str, new: str) -> bool:
 
 
 def _docstrings(node: ast.FunctionDef) -> set[int]:
-    """The lines of strings that are statements of their own."""
+    """The lines of strings that are whole statements."""
     texts = [one for one in ast.walk(node) if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)]
     return {
         number
@@ -218,7 +218,7 @@ def on_one_line(text: str, place: ast.stmt) -> str | None:
     """A statement on one line, or the head of an `if` or a loop; None if the text is not a statement.
 
     Args:
-        place: the statement that has the text or is replaced by it.
+        place: the statement that has this text or is replaced by it.
     """
     try:
         text = textwrap.dedent(" " * place.col_offset + text)
@@ -230,7 +230,7 @@ def on_one_line(text: str, place: ast.stmt) -> str | None:
 
 
 def without_comments(source: str) -> str:
-    """A source text without its comments, with the same line numbers."""
+    """Source code without its comments, with the same line numbers."""
     lines = source.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:

@@ -1,4 +1,4 @@
-"""A question with one right answer, and how its options are chosen so that their look reveals nothing."""
+"""A question with one right answer, and how its options are chosen so that their form reveals nothing."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ Map = list[list[float]]
 
 @dataclass(frozen=True)
 class Question:
-    """A question about a student's own code. All texts are Markdown with no other markup than `code`."""
+    """A question about a student's own code. All strings are Markdown with no markup other than `code`."""
 
     kind: str
     difficulty: int  # 1 easy, 3 hard
@@ -59,10 +59,10 @@ class Draft:
 
 
 def pick(rng: random.Random, right: str, pool: Sequence[str]) -> list[str]:
-    """Choose wrong options from a pool, so that the look of the right one reveals nothing.
+    """Choose wrong options from a pool, so that the form of the right one reveals nothing.
 
-    A look, such as length, ranks the options. For each look a random rank is drawn for the right option; of some random
-    choices, the one that comes closest to these ranks is taken.
+    Options can be ranked by superficial properties, such as length. For each property, a random rank is drawn for the
+    right option. Of some random choices, the one that comes closest to these ranks is taken.
     """
     pool = [one for one in pool if one != right]
     choices = [rng.sample(pool, min(OPTIONS - 1, len(pool))) for _ in range(CHOICES)]
@@ -93,7 +93,7 @@ def _number(option: str, options: Sequence[str]) -> float:
 
 
 def _likeness(option: str, options: Sequence[str]) -> float:
-    """How much it has in common with the others: among a line and changes of it, the line has most."""
+    """How much it has in common with the others: among a line and changes to it, the line has most."""
     pieces = [set(re.findall(r"\w+|[^\w\s]+", one)) for one in options]
     shared = Counter(piece for one in pieces for piece in one)
     own = set(re.findall(r"\w+|[^\w\s]+", option))

@@ -37,7 +37,7 @@ class LineValue:
     place: Place
     name: str  # "return" for a returned value
     shape: tuple[int, ...] | None  # of a tensor
-    value: Any  # an array, or the text of something plain; None if it is too large
+    value: Any  # an array, or a plain value as a string; None if it is too large
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Outcome:
 
 
 class Bench:
-    """The worker in which the calls of one program are made."""
+    """The worker in which the calls of one program run."""
 
     def __init__(self, student: Student, program: Program) -> None:
         self.student, self.program = student, program
@@ -60,7 +60,7 @@ class Bench:
         self._objects: dict[int, tuple[CallReplay, int, dict[int, int]]] = {}  # by id; the worker's number, objects
 
     def run(self, call: CallReplay, change: Change | None = None, watch: bool = False, train: bool = False) -> Outcome:
-        """Make a call, with a change of the program if there is one."""
+        """Run a call, with a change to the program if there is one."""
         try:
             with self.student.aside(SECONDS) as ask:
                 self.student.start()
@@ -152,7 +152,7 @@ def same(first: Outcome, second: Outcome) -> bool | None:
 
 
 def deviation(a: np.ndarray, b: np.ndarray) -> float:
-    """The largest difference of two arrays, relative for large numbers; infinite if only one is finite somewhere."""
+    """The largest difference of two arrays, relative for large numbers; infinite where only one number is finite."""
     if not (np.isfinite(a) == np.isfinite(b)).all():
         return float("inf")
     with np.errstate(invalid="ignore", over="ignore"):

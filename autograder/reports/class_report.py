@@ -69,7 +69,7 @@ class Summary:
     confined: Counter[bool | None] = field(default_factory=Counter)
     seeds: Counter[int | None] = field(default_factory=Counter)
     mistakes: dict[str, Note] = field(default_factory=dict)
-    steps: dict[tuple[str, str], Note] = field(default_factory=dict)  # the step that a test's first wrong line misses
+    steps: dict[tuple[str, str], Note] = field(default_factory=dict)  # the step missing from a test's first wrong line
     unnamed: int = 0  # failed tests without a known mistake
     review: dict[tuple[str, ...], Note] = field(default_factory=dict)  # students with the same notes, grouped
     faults: dict[tuple[str, str], Note] = field(default_factory=dict)  # students with the same message, grouped
@@ -186,7 +186,7 @@ def class_html(
         statuses=_in_order({status for counts in summary.statuses.values() for status in counts}),
         mistakes=sorted(summary.mistakes.values(), key=lambda note: (-len(note.students), note.title)),
         steps=sorted(summary.steps.values(), key=lambda note: (-len(note.students), note.lines, note.title)),
-        # Rare notes come first: a note on every student only shows how the class hands in.
+        # Rare notes come first: a note on every student only shows how the class submits its work.
         review=sorted(summary.review.values(), key=lambda note: len(note.students)),
         median_seconds=statistics.median(student.seconds for student in summary.students) if summary.students else None,
         slowest=max(summary.students, key=lambda student: student.seconds, default=None),

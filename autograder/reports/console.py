@@ -30,7 +30,7 @@ ROWS = {"what": "bold", "where": "cyan", "expected": "cyan", "right": "", "parts
 
 
 def clean(text: str) -> str:
-    """Text of a student's program, without control characters that could rewrite the screen."""
+    """Text from a student's program, without control characters that could rewrite the screen."""
     return "".join(char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
@@ -143,7 +143,7 @@ def print_short(console: Console, test: TestResult, above: Above) -> None:
 
 
 def _fitting(row: Row, width: int) -> list[str]:
-    """A place and its code: in one row, or with the code, shortened, in a second row."""
+    """A location and its code: in one row, or with the code, shortened, in a second row."""
     if "\n" not in row.code and len(f"{row.text}  {row.code}") <= width:
         return [f"{row.text}  {row.code}".rstrip()]
     lines = row.code.splitlines()

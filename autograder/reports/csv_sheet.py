@@ -1,4 +1,4 @@
-"""A CSV file from another program: every cell that we do not fill keeps its text and place."""
+"""A CSV file from another program: every cell that we do not fill keeps its text and position."""
 
 import codecs
 import csv

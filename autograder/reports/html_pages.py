@@ -52,7 +52,7 @@ def number(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share without decimals; nearly nothing is not 0%, and nearly everything is not 100%."""
+    """A share as a whole percentage; a tiny share is not rounded to 0%, nor an almost full one to 100%."""
     return "<1%" if 0 < share < 0.01 else ">99%" if 0.99 < share < 1 else f"{100 * share:.0f}%"
 
 
@@ -97,10 +97,10 @@ def _environment() -> Environment:
 
 
 def render(template: str, script: str = "", connects: bool = False, **values: Any) -> str:
-    """A page, complete in itself: its policy allows nothing but its own style and script, so no other can run.
+    """A self-contained page: its policy allows nothing but its own style and script, so no other can run.
 
     Args:
-        script: the name of a file next to the templates, for pages of the staff. Pages for students have none.
+        script: the name of a file next to the templates, for staff pages. Pages for students have none.
         connects: whether the script may talk to the server that the page comes from.
     """
     environment = _environment()
@@ -118,5 +118,5 @@ def _digest(text: str) -> str:
 
 
 def as_json(value: Any) -> Markup:
-    """Data for a script of the page; no text in it can end the script element."""
+    """Data for a script on the page; no string in it can end the script element."""
     return Markup(json.dumps(value, ensure_ascii=False).replace("<", "\\u003c"))

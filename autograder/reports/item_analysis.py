@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-FEWEST = 3  # submissions for a correlation: with two points it is always 1, -1 or undefined
+FEWEST = 3  # submissions needed for a correlation: with two points it is always 1, -1 or undefined
 MOST_BINS = 25
 
 
@@ -27,7 +27,7 @@ class Bin:
 
 
 def correlation(x: np.ndarray, y: np.ndarray) -> float | None:
-    """Pearson's correlation, or None if it is undefined: too few values, or a constant variable."""
+    """The Pearson correlation, or None if it is undefined: too few values, or a constant variable."""
     if len(x) < FEWEST or x.max() == x.min() or y.max() == y.min():
         return None
     x, y = x - x.mean(), y - y.mean()

@@ -46,7 +46,7 @@ def _cell(test: Test, tests: dict[str, Test], mistakes: dict[str, str]) -> str:
 
 
 def plain(text: str) -> str:
-    """Any text as a table cell: one line, with the special characters of Markdown and HTML escaped."""
+    """Any string as a table cell: one line, with the special characters of Markdown and HTML escaped."""
     shown = " ".join(text.split())[:400]
     for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         shown = shown.replace(char, entity)

@@ -1,4 +1,4 @@
-"""requests.csv: what students ask to be graded again, and what the staff answers.
+"""requests.csv: the students' requests for regrading, and the staff's answers.
 
 A row: student, test, request, asked, answer, who, when. The list may come from a form or from emails; the review page
 shows it and records the answers. The student reads the answer on the feedback page. Points change in review.csv.
@@ -29,7 +29,7 @@ class Request:
     row: int = 0  # in the file
 
     def told(self) -> str:
-        """Request and answer in words."""
+        """The request and its answer, in words."""
         about = f" about {self.test}" if self.test else ""
         return f"You asked{about}: {self.request.rstrip('.')}. Answer: {self.answer}"
 

@@ -2,9 +2,9 @@
 
 A row: student, test, points, reason, who, when, item. `test` is written as in grades.csv: "stage.test",
 "stage.test.part" (the stage may be left out), or a stage. A row with points sets the points of a test or part. A row
-with an item of rubric.csv adds the item's points to a stage, test or part. A row with neither is a comment; without a
-test, on the whole submission. The reason is for the student. A row without points, item and reason means that somebody
-has looked at the submission; the student does not see it. Answers to regrade requests are comments, too.
+with an item of rubric.csv adds the item's points to a stage, test or part. A row with neither is a comment, on the
+whole submission if `test` is empty. The reason is for the student. A row without points, item or reason means that
+somebody has looked at the submission; the student does not see it. Answers to regrade requests are comments, too.
 """
 
 import re
@@ -35,7 +35,7 @@ class Decision:
 
     student: str
     test: str  # or a stage; "" for a comment on the whole submission
-    points: Decimal | None  # that it sets; None for a comment or an item
+    points: Decimal | None  # that the row sets; None for a comment or an item
     reason: str
     who: str
     when: str
@@ -46,7 +46,7 @@ class Decision:
 
     @property
     def by(self) -> str:
-        """Who and when, in words."""
+        """Who decided it and when, in words."""
         return ", ".join(filter(None, (self.who, self.when)))
 
     @property
@@ -65,8 +65,8 @@ def read_review(folder: Path) -> dict[str, list[Decision]]:
     """The decisions of a class by student, in their order; nothing if there is no review.csv.
 
     Raises:
-        UserError: if a file is not a CSV file, or rows are wrong: points for no test, points that are not a number of
-            at least 0, points without a reason, or two rows with points for one test. All errors are listed at once.
+        UserError: if a file is not a CSV file, or rows are wrong: points without a test, points that are not a number
+            of at least 0, points without a reason, or two rows with points for one test. All errors are listed at once.
     """
     found, wrong = parse_review(folder)
     refuse(folder / NAME, wrong)
@@ -74,7 +74,7 @@ def read_review(folder: Path) -> dict[str, list[Decision]]:
 
 
 def parse_review(folder: Path) -> tuple[dict[str, list[Decision]], list[str]]:
-    """The decisions of a class by student, and what is wrong with rows, in words.
+    """The decisions of a class by student, and what is wrong with its rows, in words.
 
     Raises:
         UserError: if a file cannot be read at all.

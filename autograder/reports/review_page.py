@@ -1,6 +1,6 @@
 """The page on which the staff writes comments and points. Not for students.
 
-`batch` writes it for reading; `python -m autograder review` serves it for editing.
+`batch` writes a read-only version; `python -m autograder review` serves it for editing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,7 +50,7 @@ def review_html(
 
 
 def places(report: Report) -> dict[str, dict[str, Any]]:
-    """Where points can be changed: stages, tests, and parts of tests, with their points now."""
+    """Where points can be changed: stages, tests, and parts of tests, with their current points."""
     found = {}
     for stage in report.stages:
         found[stage.name] = {"points": points(stage.points), "most": stage.max_points, "status": "stage"}

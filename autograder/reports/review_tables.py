@@ -1,6 +1,6 @@
 """The files that reviewers write (review.csv, rubric.csv, requests.csv) as tables, changed one row at a time.
 
-A change replaces an existing row, matched word for word, by a new one; either may be missing. So a change is refused
+A change replaces an existing row, matched word for word, with a new one; either may be missing. So a change is refused
 if somebody else has changed or removed the row in the meantime, and nobody loses work. The file review-log.csv keeps
 every change, with its author and time.
 """
@@ -50,7 +50,7 @@ def _sheet(folder: Path, table: str) -> Sheet:
 
 
 def _rows(sheet: Sheet, table: str) -> list[tuple[int, Row]]:
-    """The rows with their places in the sheet."""
+    """The rows with their positions in the sheet."""
     first = sheet.row_in_file(0)
     records = sheet.records(REQUIRED[table], FILES[table].COLUMNS)
     return [
@@ -66,7 +66,7 @@ def change(
 
     Args:
         before: the row as it was shown; None for a new one.
-        after: the new row; None to remove the old one. Who and when are filled in.
+        after: the new row; None to remove the old one. `who` and `when` are filled in.
         reports: the grader's reports, by student.
 
     Raises:

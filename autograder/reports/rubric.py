@@ -1,7 +1,7 @@
 """rubric.csv: comments and deductions that the staff uses repeatedly, written once: item, on, points, comment.
 
-Points may be negative, or left out for a reusable comment. `on` is where the item belongs if a row of
-review.csv names no place: a stage, a test or a part. A change of an item's points applies to all students who have it.
+Points may be negative, or left out for a reusable comment. `on` is the stage, test or part that the item
+belongs to if a row of review.csv names none. A change to an item's points applies to all students who have it.
 """
 
 from dataclasses import dataclass

@@ -16,7 +16,7 @@ class Row:
 
     kind: str  # "what", "parts", "where", "expected", "right", "numbers" or "note"
     text: str
-    code: str = ""  # the code of the lines that the text names
+    code: str = ""  # the code of the lines named in the text
 
 
 def points(value: float) -> str:
@@ -41,7 +41,7 @@ def short_rows(test: TestResult) -> list[Row]:
 
 
 def lines_of_code(test: TestResult) -> list[Row]:
-    """The sentences about lines; a line's code follows its place in the same row."""
+    """The sentences about lines; the code of each line comes after its location, in the same row."""
     rows: list[Row] = []
     for sentence in test.pointed:
         if sentence.startswith(CODE) and rows and rows[-1].kind == "where":

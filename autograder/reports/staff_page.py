@@ -26,7 +26,7 @@ def staff_html(report: Report, sources: Mapping[str, str], assignment: Assignmen
 
     Args:
         report: the result of grading, with the staff's decisions.
-        sources: module -> submitted text.
+        sources: module -> submitted code.
     """
     mentioned = spoken_of(report)
     report = replace(report, stages=tuple(map(told_once, report.stages)))
@@ -67,7 +67,7 @@ def code(module: str, text: str, marked: Mapping[int, list[str]]) -> Markup:
 
 
 def diff(assignment: Assignment, module: str, text: str) -> list[tuple[str, str]]:
-    """The difference between the stub and the submitted text: (kind, line); the kind is "add", "del", "place" or ""."""
+    """The difference between the stub and the submitted code: (kind, line); the kind is "add", "del", "place" or ""."""
     stub = assignment.released / f"{module}.py"
     before = stub.read_text(encoding="utf-8").splitlines() if stub.is_file() else []
     lines = list(difflib.unified_diff(before, text.splitlines(), lineterm="", n=2))[2:]

@@ -34,7 +34,7 @@ def for_student(report: Report) -> Report:
     """The report without the parts that students must not see.
 
     For a hidden test, students see the verdict and the fixed hint of a known mistake. They see no inputs and no values.
-    Nor do they see output, messages or lines of code that has seen these: it could encode inputs in them. For a fault
+    Nor do they see output, messages or lines from code that has seen these: it could encode inputs in them. For a fault
     of the grader, they see no traceback. Review notes and the seed are left out.
     """
     return replace(
@@ -80,6 +80,6 @@ def test_for_student(test: TestResult) -> TestResult:
             return replace(test, message="", details=(), printed="")
         return replace(test, message=HIDDEN, details=() if test.hints else (ADVICE,), printed="")
     if test.status == "not started":
-        # The place where a stub raises is not interesting.
+        # The line on which a stub raises is of no interest.
         return replace(test, details=(), short="")
     return test

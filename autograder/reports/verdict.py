@@ -25,7 +25,7 @@ Audience = Literal["student", "staff"]
 
 
 class Diagnostic(TypedDict):
-    """A message at a line of a submitted file."""
+    """A message about a line of a submitted file."""
 
     file: str
     line: int
@@ -35,7 +35,7 @@ class Diagnostic(TypedDict):
 
 
 class Part(TypedDict):
-    """A part of a test that has points of its own."""
+    """A part of a test that has its own points."""
 
     name: str
     status: str
@@ -78,7 +78,7 @@ class Stage(TypedDict):
     points: float
     max_points: float
     extra_credit: bool
-    comments: list[str]  # of the staff
+    comments: list[str]  # from the staff
 
 
 class _Required(TypedDict):
@@ -268,7 +268,7 @@ def _function(test: TestResult, assignment: Assignment, sources: Mapping[str, st
     module, *names = (stage.graded_by(test.name, part) or stage.writes[0]).split(".")
     line = 1
     rows = sources.get(module, "").splitlines()
-    for name in names:  # a pattern is precise enough here, and no submitted text can crash it
+    for name in names:  # a pattern is precise enough here, and no submitted code can crash it
         pattern = re.compile(rf"\s*(class|def|async def)\s+{re.escape(name)}\b")
         line = next((place for place, row in enumerate(rows[line - 1 :], line) if pattern.match(row)), line)
     return [(f"{module}.py", line)]
@@ -290,7 +290,7 @@ def fault_report(assignment: Assignment) -> Report:
 
 
 def as_text(value: Any) -> str:
-    """JSON text for a file."""
+    """An object as a JSON string for a file."""
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 

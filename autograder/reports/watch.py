@@ -34,10 +34,10 @@ def watch(
     verbose: bool = False,
     problems: bool = False,
 ) -> int:
-    """Show the verdict now and after each change of a module; return 0 when interrupted.
+    """Show the verdict now and after each change to a module; return 0 when interrupted.
 
     Args:
-        folder: the folder of the modules. The folder is watched, so an editor may replace a file by a new one.
+        folder: the folder of the modules. The folder is watched, so an editor may replace a file with a new one.
         stages: only these; None means that every save grades the stages that the saved module belongs to.
         problems: print the lines of all stages for an editor's problem matcher instead of the verdict.
 
@@ -64,7 +64,7 @@ def watch(
 
 
 class Desk:
-    """Grades in a thread of its own, one grading at a time, and shows the verdicts."""
+    """Grades in its own thread, one grading at a time, and shows the verdicts."""
 
     def __init__(
         self, console: "Console", folder: Path, assignment: Assignment, verbose: bool = False, problems: bool = False
@@ -146,7 +146,7 @@ class Desk:
 
 
 def changes(folder: Path, assignment: Assignment, known: dict[str, bytes]) -> Iterator[set[str]]:
-    """After each change, yield the names of the modules whose text differs from `known`, or from the last time."""
+    """After each change, yield the names of the modules whose source differs from `known`, or from the last time."""
     from watchfiles import watch
 
     files = {f"{module}.py" for module in assignment.modules}

@@ -10,7 +10,7 @@ AFTER_SEPARATOR = re.compile(r"([;|,\t\r\n][\"']?\s*)([=+\-@])")
 
 
 def write_whole(path: Path, data: bytes, partial: Path | None = None) -> None:
-    """Write a file that appears whole or not at all, whenever the process or the machine stops.
+    """Write a file that appears whole or not at all, even if the process or the machine stops.
 
     Args:
         partial: its name until it is complete; processes that write to a folder at once need different names.
@@ -32,6 +32,6 @@ def write_whole(path: Path, data: bytes, partial: Path | None = None) -> None:
 
 
 def harmless(text: str) -> str:
-    """Text for a cell that a spreadsheet cannot mistake for a formula, even if it splits lines at semicolons."""
+    """A string for a cell that a spreadsheet cannot mistake for a formula, even if it splits lines at semicolons."""
     text = AFTER_SEPARATOR.sub(r"\1'\2", text)
     return "'" + text if text.lstrip()[:1] in ("=", "+", "-", "@") or text[:1] in ("\t", "\r", "\n") else text

@@ -24,9 +24,9 @@ class CallReplay:
     """The requests of one call, in order. Objects are numbered in the order of their creation."""
 
     requests: tuple[Request, ...]
-    code: Code  # the code that the call ran on
+    code: Code  # the code that the call ran
     dtype: str
-    earlier: tuple[Request, ...] = ()  # previous calls of the same object, which should not matter
+    earlier: tuple[Request, ...] = ()  # previous calls of the same object, which should not affect it
 
     @cached_property
     def digest(self) -> str:
@@ -71,7 +71,7 @@ class CallReplay:
         for request, tensors in self.requests[:-1]:
             # If weights are loaded later, the values that a constructor computes do not matter.
             unseen = {"unseen": True} if loaded and isinstance(request.get("target"), str) else {}
-            # A call may raise before an attribute is read: the attribute may be a table that the call fills.
+            # A call before an attribute is read may raise: the attribute may be a table that the call fills.
             called = request["do"] == "call" and isinstance(request["target"], int)
             handle = None
             with contextlib.suppress(*((Raised,) if called else ())):
@@ -136,7 +136,7 @@ class CallHistory:
         )
 
     def _add(self, wanted: Request, requests: list[Request], numbers: dict[int, int]) -> bool:
-        """Append a request after those that create its objects. Return False if these are unknown or too many."""
+        """Append a request after those that create its objects. Return False if these are unknown or too numerous."""
         waiting = [*handles(wanted[0])][::-1]  # a stack: the object to create next is last
         while waiting:
             handle = waiting[-1]

@@ -1,8 +1,9 @@
 """Confine a worker (Linux): no files but Python's libraries, no network, no other process, limited memory and time.
 
 `prepare` runs once in the warm process, `confine` in each fork before any student code arrives. There are two
-independent layers, and neither needs privileges: Landlock denies files, TCP and signals; seccomp allows only a short
-list of system calls. Resource limits are a third layer, and a change of user is a fourth if the grader is root.
+independent layers, and neither needs privileges: Landlock denies access to files and TCP, and blocks signals; seccomp
+allows only a short list of system calls. Resource limits are a third layer, and a change of user is a fourth if the
+grader is root.
 
 All numbers are from the kernel's headers, named at each constant: linux/landlock.h, linux/seccomp.h, linux/filter.h,
 linux/bpf_common.h, linux/audit.h, linux/prctl.h, linux/capability.h, asm/unistd_64.h (x86_64) and asm-generic/unistd.h
@@ -81,14 +82,14 @@ NAMES = {"openat", "getdents64", *LOOKS}
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC if sys.platform.startswith("linux") else 0
 F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL = 1030, 1, 2, 3  # linux/fcntl.h, asm-generic/fcntl.h
 
-Check = tuple[int, int, int]  # offset of a word, JUMP_IF_EQUAL or JUMP_IF_SET, a value; JUMP_IF_SET: none of its bits
+Check = tuple[int, int, int]  # offset of a word; JUMP_IF_EQUAL and its value, or JUMP_IF_SET and unset bits
 
 
 def unsupported(landlock: bool = True) -> str:
     """Return why this machine cannot confine workers, as a sentence; "" if it can.
 
     Args:
-        landlock: whether to use Landlock. Without it, only a change of user keeps workers from files.
+        landlock: whether to use Landlock. Without it, only a change of user keeps workers from reading files.
     """
     if not sys.platform.startswith("linux"):
         return "workers can be confined only on Linux"
@@ -138,12 +139,12 @@ def prepare() -> int:
 
 
 def packages() -> set[str]:
-    """The packages that a worker may import besides the standard library: loaded ones, and torch's late imports."""
+    """The packages that a worker may import besides the standard library: those loaded, and torch's late imports."""
     return {name.partition(".")[0] for name in sys.modules} | {*NEEDED_LATE}
 
 
 def libraries() -> Iterator[str]:
-    """The files and folders that a worker may read: the standard library and `packages`, never our own."""
+    """The files and folders that a worker may read: the standard library and `packages`, but never the grader's own."""
     for name in ("stdlib", "platstdlib"):
         folder = sysconfig.get_path(name)
         # Packages, our own included, are often installed in a folder of the standard library.
@@ -151,12 +152,12 @@ def libraries() -> Iterator[str]:
     for name in sorted(packages() - {*sys.builtin_module_names, *sys.stdlib_module_names, *OURS}):
         with contextlib.suppress(ImportError, ValueError):
             if spec := importlib.util.find_spec(name):
-                # torch.distributed creates a module at run time, and its origin is not a path.
+                # torch.distributed creates a module at run time whose origin is not a path.
                 yield from filter(os.path.isabs, spec.submodule_search_locations or [spec.origin or ""])
 
 
 def libraries_are_public() -> bool:
-    """Whether the unprivileged user may also read the libraries; not if they are in root's home folder."""
+    """Whether the unprivileged user can read the libraries too: not if they are in root's home folder."""
     paths = {Path(path) for path in libraries()}
     folders = {parent for path in paths for parent in path.parents}
     return all(path.stat().st_mode & 0o004 for path in paths) and all(path.stat().st_mode & 0o001 for path in folders)
@@ -167,11 +168,11 @@ def confine(rules: int | None, keep: int, drop: bool) -> None:
 
     Args:
         rules: the descriptor of the Landlock rules, from `prepare`; without them, the process must change its user.
-        keep: the descriptor of the connection; of the others only 0, 1 and 2 stay open.
+        keep: the descriptor of the connection; of the other descriptors, only 0, 1 and 2 stay open.
         drop: whether to change to an unprivileged user if root; see `libraries_are_public`.
 
     Raises:
-        OSError: if the kernel refuses a step, or nothing protects the files; the process must not continue then.
+        OSError: if the kernel refuses a step, or nothing protects the files; then the process must not continue.
     """
     import resource
 
@@ -191,7 +192,7 @@ def confine(rules: int | None, keep: int, drop: bool) -> None:
     if rules is None and os.geteuid() == 0:
         raise PermissionError("without Landlock, a worker must switch to a different user, and it cannot")
     libc = _libc()
-    _checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))  # the change of user has cleared this setting
+    _checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))  # the change of user cleared this setting
     _checked(libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))  # even processes of the same user may not inspect this one
     _checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     if rules is not None:
@@ -218,7 +219,7 @@ def _filter(reading: bool) -> None:
 
 
 def limit(kind: int, most: int) -> None:
-    """Set a resource limit, at most as high as the current one (setrlimit(2))."""
+    """Set a resource limit, no higher than the current one (setrlimit(2))."""
     import resource  # Unix only; the rest of this module must also work on Windows
 
     hard = resource.getrlimit(kind)[1]
@@ -239,10 +240,10 @@ def program(machine: str, pid: int, reading: bool) -> Iterator[bytes]:
     """The seccomp filter: a BPF program that allows the calls listed in the rules and nothing else.
 
     Args:
-        reading: also allow the calls that imports need, and adding another filter.
+        reading: whether to also allow the calls that imports need, and adding another filter.
     """
     architecture, column = ARCHITECTURES[machine]
-    # The same number is a different call on another architecture.
+    # On another architecture, the same number means a different call.
     yield _instruction(LOAD, ARCHITECTURE)
     yield _instruction(JUMP_IF_EQUAL, architecture, 1, 0)
     yield _instruction(RETURN, SECCOMP_RET_KILL_PROCESS)
@@ -254,18 +255,18 @@ def program(machine: str, pid: int, reading: bool) -> Iterator[bytes]:
                 yield _instruction(LOAD, word)
                 yield _instruction(test, value, *((0, leave) if test == JUMP_IF_EQUAL else (leave, 0)))
             yield _instruction(RETURN, SECCOMP_RET_ALLOW)
-    if not reading:  # pretend that the file does not exist, as may happen elsewhere too
+    if not reading:  # pretend that the file does not exist, which may be true on other machines
         for name in LOOKS:
             if (number := CALLS[name][column]) is not None:
                 yield _instruction(LOAD, NUMBER)
                 yield _instruction(JUMP_IF_EQUAL, number, 0, 1)
                 yield _instruction(RETURN, SECCOMP_RET_ERRNO | ENOENT)
-    # An error instead of a kill: libraries try calls that they can do without.
+    # An error instead of killing the process: libraries try calls that they can do without.
     yield _instruction(RETURN, SECCOMP_RET_ERRNO | EPERM)
 
 
 def allowed(pid: int, reading: bool) -> Iterator[tuple[str, list[Check]]]:
-    """Yield every allowed call with the checks of its arguments. No call creates a process or a thread."""
+    """Yield every allowed call with the checks on its arguments. No call creates a process or a thread."""
     restricted = ("openat", "fcntl", "prlimit64", "tgkill", "prctl")
     yield from ((name, []) for name in CALLS if name not in restricted and (reading or name not in NAMES))
     if reading:

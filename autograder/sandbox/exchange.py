@@ -1,4 +1,4 @@
-"""Exchange one request and reply with a worker; at a timeout, ask the worker for its current location."""
+"""Exchange one request and reply with a worker; on timeout, ask the worker for its current location."""
 
 import threading
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from autograder.sandbox.worker_processes import WorkerProcess
 
 
 class Late(Exception):
-    """No reply came in time. Holds the worker's last message."""
+    """No reply came in time. Contains the worker's last message."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -26,10 +26,10 @@ def exchange(
     """Send a request; return the header of the reply, and its value if there was no error.
 
     Args:
-        proxy: creates the proxy of an object that stays in the worker, from its handle.
+        proxy: creates a proxy for an object that stays in the worker, from the object's handle.
 
     Raises:
-        Late: if the reply does not come in time. The worker is ended.
+        Late: if the reply does not come in time; the worker has been killed.
         FrameError: if the reply is malformed.
         EOFError, OSError: if the worker has ended.
     """

@@ -18,7 +18,7 @@ class LastCall:
         self._training: set[int] = set()  # the handles of objects in training mode
 
     def first(self, request: dict[str, Any], ask: Callable[..., Any]) -> Any:
-        """Send a request by `ask()`; `ask(fresh=True)` sends it to a new object."""
+        """Send a request with `ask()`; `ask(fresh=True)` sends it to a new object."""
         target, called = request.get("target"), request["do"] == "call"
         if called and request["method"] == "train" and isinstance(target, int):
             self._training.add(target)
@@ -36,9 +36,9 @@ class LastCall:
         return self._result
 
     def changing(self, equal: Callable[[Any, Any], bool], seed: Callable[[], object]) -> str:
-        """Return why a repeated call gives a different result: "random", "kept" or "unfilled"; "" if it is equal.
+        """Return why a repeated call gives a different result: "random", "kept" or "unfilled"; "" if it does not.
 
-        "unfilled" means that it differs even with the same random numbers: it reads uninitialised memory.
+        "unfilled" means that it differs even with the same random numbers: the code reads uninitialised memory.
 
         Args:
             seed: resets all random number generators.
@@ -49,7 +49,7 @@ class LastCall:
             if equal(self._ask(fresh=True), self._result):
                 if equal(self._ask(), self._result):
                     return ""
-                if equal(self._ask(fresh=True), self._result):  # otherwise uninitialised memory was equal by chance
+                if equal(self._ask(fresh=True), self._result):  # otherwise uninitialised memory happened to be equal
                     return "kept"
             seeded = []
             for _ in range(2):

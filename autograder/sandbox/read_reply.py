@@ -1,7 +1,7 @@
 """Decode a worker's reply: check every type, count and size before creating any value.
 
 Nothing in a reply is trusted. A reply has at most MAX_HEADER bytes of JSON and MAX_BODY bytes of tensors (see `wire`).
-The list of tensors in a body is no longer than a header: a million empty tensors would cost seconds.
+The list of tensors in a body is no longer than a header: a million empty tensors would take seconds.
 """
 
 import math
@@ -21,7 +21,7 @@ def read_value(header: dict[str, Any], body: bytes, proxy: Callable[[int], Any])
     """Return the value of a reply.
 
     Args:
-        proxy: creates the proxy of an object that stays in the worker, from its handle.
+        proxy: creates a proxy for an object that stays in the worker, from the object's handle.
 
     Raises:
         FrameError: if the reply is malformed.
@@ -43,7 +43,7 @@ def read_value(header: dict[str, Any], body: bytes, proxy: Callable[[int], Any])
 
 
 def short(number: int) -> Any:
-    """Return a 64-bit integer unchanged. An integer of thousands of digits fits no float and bloats messages."""
+    """Return a 64-bit integer unchanged. One with thousands of digits does not fit in a float and bloats messages."""
     return number if -MAX_NUMBER <= number < MAX_NUMBER else HUGE
 
 
@@ -66,7 +66,7 @@ def read_tensors(body: bytes) -> dict[str, Any]:
 
 
 def as_array(entry: dict[str, Any]) -> Any:
-    """Return a tensor of a body as an array.
+    """Return a tensor from a body as an array.
 
     Raises:
         FrameError: if no array can have this shape.
@@ -80,7 +80,7 @@ def as_array(entry: dict[str, Any]) -> Any:
 
 
 def read_gradients(reply: Any) -> Gradients:
-    """Return the result of a differentiated call: arrays or None, and by name for parameters.
+    """Return the value and the gradients (arrays or None) of a differentiated call, those of parameters by name.
 
     Raises:
         ValueError: if the reply is something else.

@@ -56,7 +56,7 @@ class Student:
         self._clock = clock or Clock()
 
     def with_code(self, code: Code) -> "Student":
-        """Return the same submission with different code, in a worker of its own."""
+        """Return the same submission with different code, in its own worker."""
         return Student(self._workers, code, self.dtype, self._clock)
 
     def __getattr__(self, module: str) -> "ModuleProxy":
@@ -68,7 +68,7 @@ class Student:
         """Start a worker and import the modules, unless this is done already.
 
         Raises:
-            StudentFault: if a module cannot be imported. Later calls raise it again without a new attempt.
+            StudentFault: if a module cannot be imported. Later calls raise it again without another attempt.
         """
         self._clock.check()
         if self._failed is not None:
@@ -146,7 +146,7 @@ class Student:
             self._seconds, self._clock = kept
 
     def changing(self, equal: Callable[[Any, Any], bool]) -> str:
-        """Return whether and why the last call, in evaluation mode, differs on a new object: see `LastCall`."""
+        """Return why the last call, in evaluation mode, has a different result on a new object; see `LastCall`."""
         return self._again.changing(equal, lambda: self._ask({"do": "seed", "seed": 0}))
 
     def _ask(self, request: dict[str, Any], body: bytes = b"", call: str = "") -> Any:
@@ -223,7 +223,7 @@ class Student:
         return text
 
     def rest(self) -> None:
-        """Pause the worker until the next call, while others work."""
+        """Pause the worker until the next call, while other workers run."""
         if self._worker is not None:
             self._rests = self._worker.rest()
             if not self._rests:
@@ -252,7 +252,7 @@ class ObjectProxy(Named):
         self._student, self._handle, self._name, self._options = student, handle, name, options
 
     def __getattr__(self, method: str) -> "RemoteFunction":
-        if method.startswith("__"):  # NumPy looks for these on any value, and a worker must not answer
+        if method.startswith("__"):  # NumPy looks for these on any value, and a worker must not supply them
             raise AttributeError(method)
         return self._function(method)
 
@@ -366,7 +366,7 @@ class RemoteFunction(Named):
                 return {"$handle": value._handle}
             if isinstance(value, RemoteFunction):
                 return {"$function": value._target}
-            if isinstance(value, Foreign):  # a test passes on the result of an earlier call
+            if isinstance(value, Foreign):  # a test passes the result of an earlier call
                 raise StudentFault(f"returned {value.description}, which cannot be used", self._student.last_call)
             if not isinstance(value, np.ndarray):
                 return None

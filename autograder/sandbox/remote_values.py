@@ -36,7 +36,7 @@ def body_of(tensors: Mapping[str, np.ndarray]) -> bytes:
 
 @dataclass(frozen=True)
 class Foreign:
-    """A returned value that is not an array: a tensor of an unusual type, or no tensor at all."""
+    """A returned value that is not an array: a tensor of an unusual type, or not a tensor at all."""
 
     description: str
 
@@ -52,15 +52,15 @@ class Gradients:
 
 @dataclass(frozen=True)
 class Code:
-    """The source texts of a submission and the replacements of parts that are not being graded."""
+    """The source code of a submission, and the replacements for parts that are not being graded."""
 
     sources: dict[str, str]  # the student's modules, and stand-ins for the others
-    replace: dict[str, list[str]]  # module -> "function" or "Class.method" to take from its stand-in, also if lent
-    modules: tuple[str, ...]  # the student's modules, in the order of import
-    unreadable: dict[str, str] = field(default_factory=dict)  # module -> why it has no source text
+    replace: dict[str, list[str]]  # module -> "function" or "Class.method" to take from its stand-in, even if lent
+    modules: tuple[str, ...]  # the student's modules, in import order
+    unreadable: dict[str, str] = field(default_factory=dict)  # module -> why it has no source code
     reported: dict[str, str] = field(default_factory=dict)  # module -> stage that reports its failed import
-    lent: dict[str, str] = field(default_factory=dict)  # module -> the student's text, for names the stand-in lacks
-    withheld: dict[str, str] = field(default_factory=dict)  # module -> why the student's text must not run
+    lent: dict[str, str] = field(default_factory=dict)  # module -> the student's code, for names the stand-in lacks
+    withheld: dict[str, str] = field(default_factory=dict)  # module -> why the student's code must not run
     locked: dict[str, list[str]] = field(default_factory=dict)  # module -> names of its stand-in hidden from `graded`
     graded: tuple[tuple[str, str], ...] = ()  # (module, "function" or "Class.method") that students write in this stage
     forbids: tuple[str, ...] = ()  # parts of torch that are forbidden in this stage

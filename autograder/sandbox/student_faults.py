@@ -74,7 +74,7 @@ class Crashed(StudentFault):
 
 
 class PrintedTooMuch(Crashed):
-    """The code printed more than allowed. Text left in the worker's buffers would otherwise appear in the next test."""
+    """The code printed more than allowed. Otherwise, output left in buffers could appear in the next test."""
 
 
 def ending(code: int) -> str:
@@ -90,7 +90,7 @@ def ending(code: int) -> str:
 def fault_of(error: Any, call: str) -> StudentFault:
     """Return the exception for an error reply. Nothing in the reply is trusted except that there was an error."""
     error = error if isinstance(error, dict) else {}
-    # The class name can be any text, and could otherwise add lines to a report.
+    # The class name can be any string, and could otherwise add lines to a report.
     kind, message = re.sub(r"\W", "_", str(error.get("kind", ""))[:80]), str(error.get("message", ""))[:4000]
     message = re.sub(r"\s*\n\s*", "\n", message.expandtabs(1)).strip()  # torch indents lists of names with tabs
     where = []
@@ -124,13 +124,13 @@ def other_weights(message: str, given: bool) -> str:
     """Rephrase torch's message about weights that do not fit an object; other messages are returned unchanged.
 
     Args:
-        given: whether the constructor was given, not written by the student.
+        given: whether the constructor was provided, not written by the student.
     """
     if not (matched := re.match(r"RuntimeError: Error\(s\) in loading state_dict for (\w+):", message)):
         return message
     extra, missing = (
         ", ".join(re.findall(r'"([^"\n]+)"', "".join(re.findall(rf"{kind} key\(s\)[^\n]*", message))))
-        for kind in ("Missing", "Unexpected")  # missing from the loaded weights, or missing from the object
+        for kind in ("Missing", "Unexpected")  # missing from the loaded weights, or from the object
     )
     words = [f"{matched[1]} has an extra parameter or buffer: {extra}"] if extra else []
     words += [f"{matched[1]} lacks {missing}"] if missing else []

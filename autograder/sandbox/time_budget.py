@@ -1,8 +1,8 @@
-"""The time budget of all calls of one submission, and of each stage.
+"""The time budget for all calls of one submission, and for each stage.
 
 Three quarters of it are divided equally: one share for the visible tests of each stage, one for its hidden tests. The
 rest, and the unused time of finished shares, goes to the first stage that needs more. So an endless loop in one stage
-leaves every other stage its share, in any order.
+leaves every other stage its share, whatever the order.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from autograder.sandbox.limits import DIVIDED, LATER_SECONDS, LEAST_SECONDS, TIMES_LONGEST
 from autograder.sandbox.student_faults import TimedOut
 
-HINTS = 6  # a sixth of the time is added for calls that only serve diagnosis
+HINTS = 6  # one sixth of the time is added for calls made only for diagnosis
 
 
 class Seconds(float):
@@ -39,7 +39,7 @@ class Clock:
 
     @property
     def most(self) -> float:
-        """The seconds that one call may take."""
+        """The number of seconds that one call may take."""
         return self.left
 
     def divide(self, parts: int) -> None:
@@ -55,7 +55,7 @@ class Clock:
         return self._aside
 
     def check(self) -> None:
-        """Check whether time is left.
+        """Check whether any time is left.
 
         Raises:
             TimedOut: if none is left.
@@ -68,7 +68,7 @@ class Clock:
         """Count the time spent in the block.
 
         Args:
-            call: whether the block is a call of the student's code, and so a measure for later calls.
+            call: whether the block is a call of the student's code, whose time may raise the limit for later calls.
         """
         started, returned = time.monotonic(), False
         try:
@@ -81,10 +81,10 @@ class Clock:
 
     @property
     def each(self) -> float:
-        """The seconds for one call, if limited further.
+        """The number of seconds for one call after a timeout; infinite before the first one.
 
-        An endless loop costs one test the full time of a call, and each later test of its stage little. If something
-        else stopped the machine, no other test fails because of it: see LATER_SECONDS.
+        An endless loop costs one test the full time of a call, and each later test of its stage very little. If the
+        timeout was due to the machine, no other test fails because of it: see LATER_SECONDS.
         """
         return max(LATER_SECONDS, TIMES_LONGEST * self._longest) if self._late else math.inf
 

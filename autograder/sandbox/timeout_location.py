@@ -1,9 +1,9 @@
-"""The location of the student's code at a timeout: sent by the worker just before its end, then parsed here.
+"""The location of the student's code on timeout: sent by the worker just before it ends, then parsed here.
 
 Instead of a reply, Python's call stack arrives as text. It is written by faulthandler, in C, so neither untrusted code
-nor `except:` can prevent it. A forked worker is asked by a signal. A separate process has no signals on Windows, so it
+nor `except:` can prevent it. A forked worker is sent a signal. A separate process has no signals on Windows, so it
 knows its time limit and watches the clock itself. The text is not trusted: it may only name existing lines of the
-student's files, and nothing else of it is shown.
+student's files, and nothing else from it is shown.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ MOST = 8  # calls, as for an exception
 
 
 def last_words(replies: Any) -> str:
-    """Return what the worker still sends before it ends, up to a limit."""
+    """Return the worker's last output before it ends, up to a limit."""
     output = b""
     with contextlib.suppress(OSError):
         while len(output) < KEPT_OUTPUT and (more := replies.read1(KEPT_OUTPUT)):
@@ -32,7 +32,7 @@ def places(stack: str, sources: Mapping[str, str]) -> tuple[Place, ...]:
 
     Args:
         stack: the worker's last message.
-        sources: the texts of the student's files by name; lines are shown from these only.
+        sources: the contents of the student's files by name; lines are shown from these only.
     """
     where = []
     for file, number, function in FRAME.findall(stack):

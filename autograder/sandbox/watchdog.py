@@ -16,7 +16,7 @@ class Watchdog:
         self._begin()
 
     def _begin(self) -> None:
-        self._process = 0  # the process that runs the thread: a fork does not
+        self._process = 0  # the process that runs the thread; a fork has no such thread
         self._changed = threading.Condition()
         self._numbers = itertools.count()
         self._waiting: dict[int, Callable[[], None]] = {}

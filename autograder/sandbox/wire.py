@@ -59,7 +59,7 @@ def read_frame(stream: BinaryIO, max_body: int = MAX_BODY) -> tuple[dict[str, An
     """Receive one frame.
 
     Raises:
-        EOFError: if the other side is gone.
+        EOFError: if the other side has closed the connection.
         FrameError: if the bytes are not a frame or exceed a limit.
     """
     magic, header_length, body_length = PREFIX.unpack(_read(stream, PREFIX.size))

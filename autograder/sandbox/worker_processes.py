@@ -22,7 +22,7 @@ from autograder.sandbox.wire import FrameError, read_frame
 from course.errors import UserError
 from course.location import ENGINE, VARIABLE, course_folder
 
-# Slow imports, and the words in a source text that need them. torch and others import parts of themselves when a
+# Slow imports, and the words in source code that need them. torch and others import parts of themselves when a
 # function is called, and a confined worker cannot. `tests/sandbox/test_confine_names.py` has the full list.
 OPTIONAL = {
     "matplotlib.pyplot": r"\b(matplotlib|pylab|course)\b",
@@ -58,7 +58,7 @@ def clean_environment() -> dict[str, str]:
     """The environment variables of a worker: only those that the system needs to start a program."""
     kept = ("PATH", "SYSTEMROOT", "TEMP", "TMP", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "HOME")
     environment = {name: os.environ[name] for name in kept if name in os.environ}
-    # Grading uses the CPU only: a GPU would be one more difference between machines.
+    # Grading uses only the CPU: a GPU would be one more difference between machines.
     # With glibc, freed memory stays with the process and comes in pages of 2 MB. With pages of 4 KB, a fork spends a
     # third of its time on page faults.
     malloc = {"hugetlb": 1, "mmap_threshold": 2**30, "trim_threshold": 2**30, "top_pad": 2**26}
@@ -86,7 +86,7 @@ class Printed:
         end = self._reader.seek(0, os.SEEK_END)
         self._reader.seek(max(start, end - KEPT_OUTPUT))
         text = self._reader.read(KEPT_OUTPUT).decode("utf-8", errors="replace")
-        # Truncated, so that the limit holds for each test. The worker shares this descriptor's position.
+        # Truncated, so that the limit applies to each test. The worker shares this descriptor's position.
         os.ftruncate(self.descriptor, 0)
         os.lseek(self.descriptor, 0, os.SEEK_SET)
         self._reader.seek(0)
@@ -125,11 +125,11 @@ class WorkerProcess(Protocol):
         """End the worker now, whatever it does; our blocked read or write returns."""
 
     def exit_code(self) -> int:
-        """Wait for the end of the worker; negative numbers are signals."""
+        """Wait until the worker ends and return its exit code; negative numbers are signals."""
 
 
 def not_started(code: int, complaints: str) -> RuntimeError:
-    """The exception for a process that ended before any student code ran: a fault of the grader."""
+    """The exception for a process that ended before any student code ran, which is a fault of the grader."""
     last = complaints.strip().rpartition("\n")[2]
     return RuntimeError(f"the process that imports torch ended with exit code {code}: {last}\n{complaints}")
 
@@ -143,7 +143,7 @@ class ForkedWorker:
         self._code: int | None = None
 
     def rest(self) -> bool:
-        # It may stop anywhere in its code: time between two calls is not counted.
+        # It may be paused anywhere in its code: time between two calls is not counted.
         os.kill(self.pid, signal.SIGSTOP)
         _, resident, shared, *_ = map(int, Path(f"/proc/{self.pid}/statm").read_text().split())
         return (resident - shared) * os.sysconf("SC_PAGESIZE") <= WAITING
@@ -154,7 +154,7 @@ class ForkedWorker:
     def computed(self) -> float:
         try:  # the first number, in ns (proc(5)); `stat` counts hundredths of a second
             return int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[0]) / 1e9
-        except (OSError, ValueError, IndexError):  # this kernel does not count
+        except (OSError, ValueError, IndexError):  # this kernel does not report it
             return 0.0
 
     def timed(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
@@ -166,7 +166,7 @@ class ForkedWorker:
 
     def kill(self) -> None:
         if self._code is None:
-            # Only exit_code waits for the process, so its number cannot be reused before.
+            # Only exit_code waits for the process, so its number cannot be reused before then.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
             with contextlib.suppress(ProcessLookupError):
@@ -181,7 +181,7 @@ class ForkedWorker:
 
 
 class ForkingWorkers:
-    """Creates workers by forking the warm process, which starts at once and gets ready in the background."""
+    """Creates workers by forking the warm process, which starts immediately and gets ready in the background."""
 
     def __init__(self, confined: bool = False, landlock: bool = True) -> None:
         self.confined = confined
@@ -212,7 +212,7 @@ class ForkingWorkers:
             return ForkedWorker(self._answer(), ours, printed, self._wait)
 
     def provide(self, sources: Iterable[str]) -> None:
-        """Import in the warm process the libraries that these texts need and confined workers cannot import."""
+        """Import, in the warm process, libraries that these modules need but confined workers cannot import."""
         text = "\n".join(sources) if self.confined else ""
         wanted = [name for name, words in OPTIONAL.items() if re.search(words, text)]
         for name in set(wanted) - self._provided:
@@ -325,7 +325,7 @@ def make_workers(plain: bool = False, confined: bool = False, landlock: bool = T
     Args:
         plain: separate processes, as on systems that cannot fork.
         confined: workers for untrusted code, which can reach nothing but the grader (see `confine`).
-        landlock: whether Landlock keeps confined workers from files; otherwise only a change of user does (if root).
+        landlock: whether Landlock denies confined workers access to files; without it, a change of user does (if root).
 
     Raises:
         UserError: if workers cannot be confined here.

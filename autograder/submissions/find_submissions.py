@@ -1,7 +1,7 @@
 """Find the submissions of a class: folders, zip files, or one download with all of them. Nothing is extracted.
 
-Every file of a download is accounted for. Either its path names a student; or it is ignored, because systems add files
-with this name; or it is reported as unclaimed. The student's key comes from the platform's naming pattern
+Every file of a download is accounted for. Either its path names a student; or it is ignored, because some systems add
+files with this name; or it is reported as unclaimed. The student's key comes from the platform's naming pattern
 (loose_files.py), or else from the name of the folder or archive.
 """
 
@@ -104,7 +104,7 @@ class Found:
 
 
 def _place(where: dict[str, str], path: str) -> str:
-    """Map a path to its place in the download; it may be inside an archive there."""
+    """Map a path to its location in the download, which may be inside an archive."""
     at = path
     while at not in where and "/" in at:
         at = at.rpartition("/")[0]
@@ -211,7 +211,7 @@ class Place(Protocol):
         """Yield the paths of all files in a folder."""
 
     def found(self, name: str) -> Found:
-        """Return the submission in one of its folders or archives; the whole place if no name is given."""
+        """Return the submission in one of its folders or archives; in the whole folder if no name is given."""
 
     def loose(self, names: Iterable[tuple[str, Upload]]) -> Found:
         """Return the submission that consists of these files and folders."""
@@ -246,7 +246,7 @@ class OnDisk:
 
 
 class InZip:
-    """A folder inside the download of a class."""
+    """A folder inside a class download."""
 
     def __init__(self, path: Path, download: Download, assignment: Assignment, entry: str = "") -> None:
         self.path, self.download, self.assignment, self.entry = path, download, assignment, entry
@@ -311,7 +311,7 @@ def take_in(path: Path, chosen: Sequence[Assignment]) -> Intake:
 
 
 def names_of(paths: Collection[str]) -> str:
-    """Format the number of some files, with the first few names."""
+    """Format the number of files, with the first few names."""
     shown = ", ".join(printable(path) for path in [*paths][:MAX_NAMED])
     more = f" and {len(paths) - MAX_NAMED} more" if len(paths) > MAX_NAMED else ""
     return f"{len(paths)} {'file' if len(paths) == 1 else 'files'} ({shown}{more})"
@@ -325,7 +325,7 @@ def _in_zip(path: Path, assignment: Assignment) -> InZip:
 
 
 class Survey:
-    """Analyse a place: which of its entries look like students, and whether it belongs to a single student."""
+    """Analyse a folder: which of its entries look like students, and whether it belongs to a single student."""
 
     def __init__(self, place: Place, chosen: Sequence[Assignment]) -> None:
         self.place, self.chosen = place, chosen
@@ -371,7 +371,7 @@ class Survey:
 
     @property
     def of_one(self) -> bool:
-        """Whether the whole place is one student's: it contains modules, and no entry looks like a student."""
+        """Whether the whole folder belongs to one student: it contains modules, and no entry looks like a student."""
         endings = tuple(f"_{name}" for name in self.module_files)
         several = {name.rpartition("_")[0] for name in self.files if name.endswith(endings)}  # anna_pe.py, ben_pe.py
         return bool(self.stray or self.own_folders) and not self.likely and len(several) < 2
@@ -397,7 +397,7 @@ class Survey:
 
 
 def _sorted_out(place: Place, name: str, chosen: Sequence[Assignment]) -> Intake:
-    """Assign every entry of a place to a student, or mark it as ignored or unclaimed."""
+    """Assign every entry of a folder to a student, or mark it as ignored or unclaimed."""
     here = Survey(place, chosen)
     intake = Intake()
     if isinstance(place, InZip):
@@ -433,7 +433,7 @@ def _sorted_out(place: Place, name: str, chosen: Sequence[Assignment]) -> Intake
 
 
 def _leave(here: Survey, intake: Intake, files: Iterable[str]) -> None:
-    """Record the unclaimed and the ignored files of a place."""
+    """Record the unclaimed and the ignored files of a folder."""
     entry = here.place.entry
     folders = {*here.place.folders}
     intake.ignored |= {f"{entry}{name}{'/' * (name in folders)}": why for name, why in here.ignored.items()}

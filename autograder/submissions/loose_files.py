@@ -1,7 +1,7 @@
-"""Find out whose a downloaded file is: naming patterns of Canvas and Moodle, resubmissions, other archives.
+"""Find the student who owns a downloaded file: naming patterns of Canvas and Moodle, resubmissions, other archives.
 
 Canvas (lib/content_zipper.rb): `name_number of the student_number of the file_file`. `LATE_` precedes the first number
-of a late file; `anon_code` replaces name and number of anonymous students; `text.html` or `link.html` replaces the
+of a late file; `anon_code` replaces the name and number of anonymous students; `text.html` or `link.html` replaces the
 file's number and name. The name is the sortable name in lower case without spaces and punctuation (for a group, the
 group's), so it may contain underscores and digits.
 Moodle (mod/assign): `name_number_assignsubmission_file_` for a folder, followed by the file's name for a loose file. If
@@ -62,8 +62,8 @@ def uploads(names: Iterable[str]) -> dict[str, Upload]:
     """Parse the names that Canvas or Moodle gave. All names of a class are needed together.
 
     In `group_1_101_9001_pe.py`, any two adjacent numbers could be those of Canvas. Three rules decide: file numbers are
-    unique; file numbers are larger than student numbers in every Canvas in use; and a student that a different file
-    confirms is preferred. Otherwise the last reading is used.
+    unique; file numbers are larger than student numbers in every Canvas installation; and a student confirmed by a
+    different file is preferred. Otherwise the last reading is used.
     """
     parsed: dict[str, Upload] = {}
     possible: dict[str, list[Upload]] = {}
@@ -106,7 +106,7 @@ def _readings(name: str) -> list[Upload]:
 
 
 class Joined:
-    """A student's files from several places of a download, as one tree with the student's own file names."""
+    """A student's files from several folders of a download, as one tree with the file names that the student chose."""
 
     def __init__(self, parts: Mapping[str, tuple[Upload, Tree, bool]]) -> None:
         """If a file was handed in repeatedly, the latest counts.

@@ -1,4 +1,4 @@
-"""Read a submission: the source texts of a student's modules, by name from a folder or a zip file."""
+"""Read a submission: the source code of a student's modules, by name from a folder or a zip file."""
 
 import contextlib
 import hashlib
@@ -37,7 +37,7 @@ class Submission:
 
     name: str
     sources: dict[str, str]
-    unreadable: dict[str, str] = field(default_factory=dict)  # module -> why it has no source text
+    unreadable: dict[str, str] = field(default_factory=dict)  # module -> why it has no source code
     review: tuple[str, ...] = ()  # notes on the files for the instructor
     files: tuple[str, ...] = ()  # notes for the student: which files count, and which were not read
     left: tuple[tuple[str, str], ...] = ()  # (file that does not count, reason); a folder means all its files
@@ -185,7 +185,7 @@ def _left(listing: Listing, counted: set[str], assignment: Assignment) -> tuple[
 def _left_in_course(
     left: Iterable[tuple[str, str]], root: str, chosen: str, assignment: Assignment
 ) -> tuple[tuple[str, str], ...]:
-    """Summarise the files that do not count in a copy of the course by folder, and mark those handed out."""
+    """Summarise by folder the files in a copy of the course that do not count, and mark those handed out."""
     course = assignment.released.parent.parent
     reasons: dict[str, str] = {}
     for path, why in left:
@@ -235,7 +235,7 @@ def _missing(assignment: Assignment, files: Iterable[str] = ()) -> dict[str, str
 
 
 def _notes(listing: Listing, used: set[str]) -> tuple[str, ...]:
-    """Note the ignored files; those that Python would load by itself, and odd ones, by name."""
+    """Note the ignored files; those that Python would load by itself, and unusual ones, by name."""
     others = ((path, why) for path, why in listing.files.items() if path not in used)
     ignored = [path for path, why in others if why or path.lower().endswith(IMPORTED)]
     if not ignored:

@@ -1,6 +1,6 @@
-"""Limits on the student text that is searched for a faulty line. Beyond them no line is named, but no points are lost.
+"""Limits on the student code that is searched for a faulty line. Beyond them no line is named, but no points are lost.
 
-The search time grows faster than the text. The solutions and all correct programs of the tests are far below
+The search time grows faster than the code. The solutions and all correct programs of the tests are far below
 the limits. A module has at most 13,000 characters, 630 in a line. It has at most 1,600 syntax tree nodes, 430 in a
 function, and a nesting depth of 20.
 """
@@ -17,7 +17,7 @@ DEPTH = 60  # of nested nodes, such as blocks and brackets
 
 @kept(maxsize=16)
 def too_large(source: str) -> str:
-    """Return the limit that a text exceeds; "" if none, or if it is not valid Python."""
+    """Return the limit that a module exceeds; "" if none, or if it is not valid Python."""
     if len(source) > CHARACTERS:
         return f"more than {CHARACTERS:,} characters"
     if source.count("{") > BRACES:

@@ -1,4 +1,4 @@
-"""Decode the source text of a module. For other files, the error says what they are and what to do."""
+"""Decode the source code of a module. For other files, the error says what they are and what to do."""
 
 import codecs
 import json
@@ -19,14 +19,14 @@ OTHER_FILES = {  # the first bytes of such files
 NOTEBOOK = "is a notebook, and not Python code: put your code into a file of this name"
 PAGE = re.compile(r"\s*<(!doctype|html|\?xml)\b", re.IGNORECASE)
 COOKIE = re.compile(rb"(?:[^\n]*\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+)")  # PEP 263
-EAST_ASIAN = 0.8  # a text with this fraction of its non-ASCII bytes in pairs is taken for East Asian
+EAST_ASIAN = 0.8  # a file with this fraction of its non-ASCII bytes in pairs is taken for East Asian
 
 
 def source_text(data: bytes) -> str:
-    """Return the text of a module, with Python's line ends.
+    """Return the source code of a module, with Python's line endings.
 
     Raises:
-        Unreadable: if it is not source text in UTF-8.
+        Unreadable: if it is not source code in UTF-8.
     """
     for start, kind in OTHER_FILES.items():
         if data.startswith(start):
@@ -47,7 +47,7 @@ def source_text(data: bytes) -> str:
 
 
 def is_notebook(text: str) -> bool:
-    """Whether a text is a Jupyter notebook."""
+    """Whether the content of a file is a Jupyter notebook."""
     if not text.lstrip().startswith("{"):
         return False
     try:
@@ -58,7 +58,7 @@ def is_notebook(text: str) -> bool:
 
 
 def encoding_of(data: bytes) -> str:
-    """Return a description of the likely encoding of a text that is not UTF-8."""
+    """Return a description of the likely encoding of a file that is not UTF-8."""
     if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
         return "UTF-32"
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or data.count(0) > len(data) // 4:
@@ -78,7 +78,7 @@ def encoding_of(data: bytes) -> str:
 
 
 def _decoded(data: bytes, encoding: str) -> str:
-    """Decode a text; return "" if it is not in this encoding."""
+    """Decode the content of a file; return "" if it is not in this encoding."""
     try:
         return codecs.decode(data, encoding) if codecs.lookup(encoding)._is_text_encoding else ""
     except (LookupError, ValueError):

@@ -23,7 +23,7 @@ def code_of_stage(
 
     Args:
         reported: modules whose failed import an earlier stage reports, with the name of that stage.
-        forbidden: modules with forbidden code; they lend nothing to other stages.
+        forbidden: modules with forbidden code; other stages take no helpers from them.
     """
     # Code of later stages is not needed, and could only be copied from a stand-in.
     later = [other for other in assignment.stages if other is not stage and other.name not in stage.builds_on]

@@ -12,7 +12,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def kept(maxsize: int) -> Callable[[Function], Function]:
-    """Cache a function of a student's text, like `lru_cache`, until `forget` is called."""
+    """Cache a function of a student's code, like `lru_cache`, until `forget` is called."""
 
     def decorated(function: Function) -> Function:
         _CACHES.append(lru_cache(maxsize)(function))
@@ -22,13 +22,13 @@ def kept(maxsize: int) -> Callable[[Function], Function]:
 
 
 def forget() -> None:
-    """Clear all caches, since the next submission has a different text."""
+    """Clear all caches, since the next submission has different code."""
     for cache in _CACHES:
         cache.cache_clear()
 
 
 def parse(source: str) -> ast.Module:
-    """Return the syntax tree of a source text.
+    """Return the syntax tree of source code.
 
     Raises:
         SyntaxError: if it is not valid Python.
@@ -39,7 +39,7 @@ def parse(source: str) -> ast.Module:
 
 @kept(maxsize=32)
 def tree_of(source: str) -> ast.Module:
-    """Return the cached tree of a text, which must not be changed.
+    """Return the cached tree of source code; the tree must not be changed.
 
     Raises:
         SyntaxError: if it is not valid Python.
@@ -64,7 +64,7 @@ def functions(module: str, source: str) -> dict[str, ast.FunctionDef]:
 
 
 class Offsets:
-    """The text positions of syntax tree nodes."""
+    """The positions of syntax tree nodes in the source."""
 
     def __init__(self, source: str) -> None:
         self.source = source

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-MAX_FILE = 100_000  # bytes of a module; the longest honest ones have a third of that
+MAX_FILE = 100_000  # bytes of a module; the longest honest modules have a third of that
 MAX_ARCHIVE = 64 * 1024 * 1024  # bytes of a student's zip file, which is read into memory
 MAX_MEMBERS = 4_000  # files of a student
 MAX_FOLDERS = 1_000  # folders of a student, so that a search of a home folder ends
@@ -41,7 +41,7 @@ MORE = f"more than {MAX_MEMBERS:,} files or {MAX_FOLDERS:,} folders: the others 
 UTF8_FLAG = 0x800  # bit 11: the name is UTF-8 (APPNOTE.TXT, 4.4.4)
 CENTRAL_HEADER = b"PK\x01\x02"  # starts the entry of each member in a zip file's directory (APPNOTE.TXT, 4.3.12)
 
-# Exceptions of `zipfile` for damaged archives, besides its own.
+# Exceptions that `zipfile` raises for damaged archives; BadZipFile is not the only one.
 DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
@@ -56,7 +56,7 @@ DAMAGED = (
 
 
 class Unreadable(Exception):
-    """A file or archive that is not read; the text is the reason, worded for the student."""
+    """A file or archive that is not read; the message is the reason, worded for the student."""
 
 
 @dataclass
@@ -255,7 +255,7 @@ class Member:
 
     @property
     def ignored(self) -> tuple[str, str]:
-        """The ignored file, or the outermost ignored folder, and the reason; two empty texts if none."""
+        """The ignored file, or the outermost ignored folder, and the reason; two empty strings if none."""
         parts = self.parts
         for depth, part in enumerate(parts, 1):
             in_folder = depth < len(parts)
@@ -269,7 +269,7 @@ class Member:
 
 
 def members(archive: zipfile.ZipFile) -> Iterator[Member]:
-    """Yield the files of an archive; those with names that no honest archive has are marked as refused."""
+    """Yield the files of an archive; those with names that no honest archive contains are marked as refused."""
     for info in archive.infolist():
         raw = name_of(info)
         parts = [part for part in raw.replace("\\", "/").split("/") if part != "."]
@@ -295,7 +295,7 @@ def name_of(info: zipfile.ZipInfo) -> str:
     Without the UTF-8 flag, the standard requires code page 437, but macOS and some programs on Linux write UTF-8
     without it. Text in that code page is hardly ever valid UTF-8.
     """
-    # `filename` ends at a NUL character and is changed on Windows; this is the archive's own text.
+    # `filename` ends at a NUL character and is changed on Windows; this is the name stored in the archive.
     raw = info.orig_filename
     if info.flag_bits & UTF8_FLAG or raw.isascii():
         return raw

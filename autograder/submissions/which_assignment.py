@@ -23,14 +23,14 @@ MAX_NAMED = 8
 
 
 def which_assignment(name: str | None, *places: Path | None) -> Assignment:
-    """Return the named assignment; without a name, the first that a place reveals, else the first in teaching order.
+    """Return the named assignment; without a name, the first one revealed by `places`, else the first one taught.
 
     Args:
         places: a student's folders or zip files. A folder reveals an assignment by its name, or by containing modules
             of that assignment only.
 
     Raises:
-        UserError: if there is no such assignment, or if a place has modules of several.
+        UserError: if there is no such assignment, or if one of the places has modules of several.
     """
     if name is not None:
         return assignment(name)
@@ -55,7 +55,7 @@ def assignment_of_class(name: str | None, place: Path) -> tuple[Assignment, list
         The assignment, and notes on students who handed in modules of other assignments.
 
     Raises:
-        UserError: if there is no such assignment, or if the submissions leave it open.
+        UserError: if there is no such assignment, or if the submissions do not decide it.
     """
     if name is not None:
         return assignment(name), []
@@ -127,7 +127,7 @@ def _names(place: Path) -> set[str]:
 
 
 def _plain(paths: Iterable[str]) -> set[str]:
-    """Return the students' own names for their files."""
+    """Return the names that the students gave their files."""
     names = [PurePosixPath(path).name for path in paths]
     known = uploads(names)
     return {without_number(known[name].name if name in known else name)[0] for name in names}

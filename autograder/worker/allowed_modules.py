@@ -6,7 +6,7 @@ complete, so `allowed_torch_modules` lists the allowed ones. In a worker, all ot
 are neither in `sys.modules` nor attributes of their packages, and importing one fails. Only torch's own code can still
 use them, because some of its functions import modules when they are called.
 
-Functions in hidden modules that look like attention are also emptied, so that no other reference to them helps.
+Functions in hidden modules that look like attention are also emptied, so that other references to them are useless.
 """
 
 import builtins
@@ -33,7 +33,7 @@ PACKAGES = frozenset(word.removesuffix(".*") for word in KEPT if word.endswith("
 FOLDER = torch.__path__[0] + os.sep
 ATTENDS = re.compile(r"att(entio)?n|sdpa")
 WHY = "is a part of torch that graded code cannot use"
-STUDENT = re.compile(r"\w+\.py")  # file names of student modules, which come from text and have no folder
+STUDENT = re.compile(r"\w+\.py")  # file names of student modules, which are compiled from strings and have no folder
 
 names_of = vars(ModuleType)["__dict__"].__get__  # reads a module's namespace, even if its class overrides `__dict__`
 
@@ -83,7 +83,7 @@ def _goes(name: str) -> bool:
 
 @contextmanager
 def shown() -> Iterator[None]:
-    """A block in which hidden modules are back in place, for imports."""
+    """A block in which hidden modules are visible again, for imports."""
     global _showing
     _showing += 1
     if _showing == 1:
@@ -167,7 +167,7 @@ def looks_like_attention(function: FunctionType) -> bool:
 
 
 def functions_of(module: ModuleType) -> Iterator[FunctionType]:
-    """Yield the functions of a module, also in classes, tables and operators, and behind decorators."""
+    """Yield the functions of a module, including those in classes, tables and operators, and decorated ones."""
     for value in list(vars(module).values()):
         if issubclass(type(value), type):
             members = vars(value).values() if value.__module__ == module.__name__ else ()
@@ -184,7 +184,7 @@ def functions_of(module: ModuleType) -> Iterator[FunctionType]:
 
 
 def _empty(module: ModuleType) -> None:
-    """Make the functions of a hidden module that look like attention refuse to run."""
+    """Make the functions of a hidden module that look like attention raise an error when called."""
     for function in functions_of(module):
         if looks_like_attention(function):
             disable_builtins.empty(function.__qualname__, function)

@@ -1,11 +1,11 @@
-"""The untrusted side: load the student's modules from their source text and answer calls.
+"""The untrusted side: load the student's modules from their source code and answer calls.
 
 Nothing in this process is secret: it never sees an expected value, a tolerance or a verdict. Nothing that it sends is
 trusted: the grader checks the tensors itself. Requests (see `wire` for values):
 
     load    sources: {module: text}, own: the names of the student's modules, dtype,
             replace: {module: functions and methods to take from its stand-in},
-            lent: {module: the student's text that a stand-in replaces}, withheld: {module: why that text must not run},
+            lent: {module: the student's code that a stand-in replaces}, withheld: {module: why that code must not run},
             locked: {module: functions and methods of its stand-in hidden from the graded ones},
             graded: the graded functions, forbids, allows: parts of torch as named in the manifest
     call    target: "module.Name" or a handle, method, args, kwargs; cotangents: also return gradients;
@@ -24,7 +24,7 @@ trusted: the grader checks the tensors itself. Requests (see `wire` for values):
     watch   files: count the statements of these files in later calls, and keep their values (`tracing.line_values`)
     watched send the counts and values, and stop
     change  module, path, text: run a function with the code of this text until the next change (see
-            `localization.trials`); without a text, undo the last change
+            `localization.trials`); if it is empty, undo the last change
     check   sources: {module: text} to search for forbidden parts without loading them; known, parts: see
             `rules`
 
@@ -51,7 +51,7 @@ from autograder.worker.warm_torch import STORED, prepare_torch
 
 
 def versions_of(target: Any) -> int:
-    """The number of in-place changes of an object's weights so far."""
+    """The number of in-place changes to an object's weights so far."""
     return sum(tensor._version for tensor in target.state_dict(keep_vars=True).values())
 
 
@@ -84,7 +84,7 @@ class Worker:
         self.changed: Any = None  # the patched function
 
     def load(self, request: dict[str, Any], body: bytes) -> None:
-        """Receive the source texts."""
+        """Receive the source code."""
         import torch
 
         from autograder.worker.disable_builtins import disable
@@ -151,7 +151,7 @@ class Worker:
             tensor = tensors[key] if kind == "$tensor" else tensors[key].transpose(-1, -2)
             if tensor.is_floating_point() and "cotangents" in request:
                 inputs.append(tensor.requires_grad_())
-                return tensor.clone()  # not a leaf of the graph, as in a model, so it may be changed in place
+                return tensor.clone()  # not a leaf of the graph (as in a model), so it may be changed in place
             return tensor
 
         arguments = unflatten(request["args"], leaf, tuples=tuple)  # a student may compare one with a tuple
@@ -306,7 +306,7 @@ class Worker:
         return self.tracer.running(self.objects.get(target) if isinstance(target, int) else None)
 
     def check(self, request: dict[str, Any], body: bytes) -> Any:
-        """Search the source texts for forbidden parts; for a worker that has loaded none of them."""
+        """Search source code for forbidden parts; for a worker that has loaded none of them."""
         return rules.answer(request["sources"], request["known"], request["parts"])
 
     def answer(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
@@ -387,7 +387,7 @@ def named(path: str) -> Any:
 
 
 def take(value: Any, shape: list[int], columns: list[int] | None) -> Any:
-    """Select columns of scores, or each row's argmax, to send less. Scores of a wrong shape or type are sent whole."""
+    """Select columns of scores, or each row's argmax, to send less data. Scores with a wrong form are sent whole."""
     import torch
 
     right = isinstance(value, torch.Tensor) and list(value.shape) == shape
@@ -430,5 +430,5 @@ def main() -> None:
         limit(resource.RLIMIT_FSIZE, PRINTED)
     from autograder.worker import unconfined_refusals
 
-    write_frame(replies, {})  # from here on, errors are the student's
+    write_frame(replies, {})  # from here on, errors are due to the student's code
     serve(requests, replies, unconfined_refusals.refuse)

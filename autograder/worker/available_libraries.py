@@ -1,7 +1,7 @@
 """The libraries that a submission can import: the same everywhere, confined or not.
 
 Installed libraries differ between machines, and a confined worker can read the files of only a few. So student modules
-get their own `import`, which knows these libraries and the assignment's modules.
+get their own `import`, which finds these libraries and the assignment's modules.
 """
 
 import builtins

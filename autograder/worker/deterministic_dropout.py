@@ -1,10 +1,10 @@
 """Deterministic dropout: every element gets the likelier outcome, so a test can see where dropout is applied.
 
-If the probability p is below one half, every element is kept and so multiplied by 1 / (1 - p); above, every element is
-dropped. This covers torch's own dropout under all its names, and dropout written with random numbers. Each draw
+If the probability p is below one half, every element is kept and so multiplied by 1 / (1 - p); otherwise, every element
+is dropped. This covers torch's own dropout under all its names, and dropout written with random numbers. Each draw
 returns the middle of its distribution, or the likelier of two outcomes. So results are deterministic and tests need no
-statistics. Draws of kinds not handled here stay random, which two calls reveal; the test must then choose a
-probability close to 0 or 1.
+statistics. Draws of other kinds stay random, which two calls reveal; the test must then choose a probability close
+to 0 or 1.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
-# They drop related elements together, or replace them by values other than 0. No layer here needs that; all are wrong.
+# They drop related elements together, or replace them with values other than 0. All are wrong in the layers here.
 OTHERS = {
     *("dropout1d", "dropout2d", "dropout3d", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"),
     *("feature_dropout_", "alpha_dropout_", "feature_alpha_dropout_"),

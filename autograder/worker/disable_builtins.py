@@ -1,9 +1,10 @@
 """Disable the ready-made parts that no stand-in of a worker uses, however they are reached.
 
-`ready_made_parts` decides by the caller, which can be forged. This module removes the part itself. Each fused operator
-gets a kernel that refuses, in torch's dispatcher, where all calls arrive: names in Python, `torch.ops`, scripts, other
-operators. The code of each ready-made Python function is replaced by code that refuses, so that no reference leads to
-the old code. A worker does this before it receives any student text, and for good: the old kernels are not kept.
+`ready_made_parts` decides by the caller, which can be forged. This module removes the part itself. In torch's
+dispatcher, where all calls arrive (from Python names, `torch.ops`, scripts and other operators), each fused operator
+gets a kernel that raises an error. The code of each ready-made Python function is replaced by code that raises an
+error, so that no reference leads to the old code. A worker does this before it receives any student code, and for
+good: the old kernels are not kept.
 """
 
 import ctypes
@@ -27,13 +28,13 @@ KEYS = (
     *("CPU", "NestedTensorCPU", "QuantizedCPU", "MkldnnCPU", "SparseCPU"),
     *("AutogradCPU", "AutogradNestedTensor", "AutocastCPU"),
 )
-USED = re.compile(r"\bnn\.(\w+)\b(?!\.)")  # modules of torch used in a stand-in's text; compiled before the forks
+USED = re.compile(r"\bnn\.(\w+)\b(?!\.)")  # modules of torch used in a stand-in's code; compiled before the forks
 FROM_STANDINS = re.compile(r"_?scaled_dot_product_\w*")  # operators that a stand-in's call of F may use
 REFUSING = "__ready_made__"  # a name added to the globals of torch's functions
 
 
 def _operators() -> list[tuple[str, str]]:
-    """Return the fused operators, "scaled_dot_product_attention", each with the keys that have a kernel."""
+    """Return the fused operators, such as "scaled_dot_product_attention", with the keys that have a kernel."""
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     names = [name for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")]
     fused = [name for name in names if FUSED.fullmatch(name.removeprefix("aten::").partition(".")[0])]
@@ -46,7 +47,7 @@ def _functions() -> dict[str, list[FunctionType]]:
     functions["multi_head_attention_forward"] = [
         function for function in (F.multi_head_attention_forward,) if isinstance(function, FunctionType)
     ]
-    for place in ("quantizable", "quantized"):  # classes with a forward method of their own
+    for place in ("quantizable", "quantized"):  # classes with their own forward method
         kind = getattr(getattr(getattr(torch.ao, "nn", None), place, None), "MultiheadAttention", None)
         functions[f"{place}.MultiheadAttention"] = _of_class(kind) if kind else []
     return functions
@@ -58,11 +59,11 @@ def _of_class(kind: type) -> list[FunctionType]:
 
 # Collected before `ready_made_parts.forbid` replaces these functions.
 OPERATORS, FUNCTIONS = _operators(), _functions()
-CODES: list[tuple[str, FunctionType, CodeType]] = []  # name, function, and the refusing code that replaces its own
+CODES: list[tuple[str, FunctionType, CodeType]] = []  # name, function, and the code that replaces the function's
 
 
 def prepare() -> None:
-    """Disable what no stand-in of any stage uses. Forks of this process then need not do it."""
+    """Disable what no stand-in of any stage uses. Forks of this process then need not do so."""
     _take_kernels([operator for operator in OPERATORS if not FROM_STANDINS.match(operator[0])])
     for name, functions in FUNCTIONS.items():
         for function in functions:
@@ -71,7 +72,7 @@ def prepare() -> None:
 
 
 def disable(standins: Iterable[str]) -> None:
-    """Disable all ready-made parts except those used in one of these texts."""
+    """Disable all ready-made parts except those used in one of these stand-ins."""
     if not CODES:
         prepare()
     text = "\n".join(standins)
@@ -97,24 +98,24 @@ def _take_kernels(operators: Collection[tuple[str, str]]) -> None:
 
 
 def refuse(name: str, *args: Any, **kwargs: Any) -> NoReturn:
-    """The replacement of a ready-made part."""
+    """The replacement for a ready-made part: it raises an error."""
     raise ReadyMade(f"{name} {WHY}")
 
 
 def empty(name: str, function: FunctionType) -> None:
-    """Make a function refuse all further calls, however it is reached."""
+    """Make all further calls of a function raise an error, however it is reached."""
     function.__globals__[REFUSING] = refuse
     function.__code__ = refusing(name, function)
 
 
 def refusing(name: str, function: FunctionType) -> CodeType:
-    """Return code that refuses, to be put into a function. It keeps the function's closure variables."""
+    """Return code that raises an error, for insertion into a function; it keeps the function's closure variables."""
     return _refusing(name).replace(co_freevars=function.__code__.co_freevars)
 
 
 @functools.cache
 def _refusing(name: str) -> CodeType:
-    """Return the code of a function that refuses, for any module."""
+    """Return the code of a function that raises an error, for any module."""
     space: dict[str, Any] = {}
     exec(f"def refusing(*args, **kwargs):\n    {REFUSING}({'nn.' * hasattr(nn, name) + name!r})", space)
     code: CodeType = space["refusing"].__code__

@@ -17,7 +17,7 @@ MOST = 200
 
 
 def imported(text: str) -> Iterator[str]:
-    """Yield the modules that a text seems to import; for `from a import b` also "a.b"."""
+    """Yield the modules that source code seems to import; for `from a import b` also "a.b"."""
     for package, names, modules in IMPORT.findall(text):
         items = [part.split()[0] for part in (names or modules).strip("()").split(",") if part.split()]
         if package:
@@ -26,7 +26,7 @@ def imported(text: str) -> Iterator[str]:
 
 
 def import_all(texts: Iterable[str], modules: Iterable[str]) -> None:
-    """Import the installed modules that these texts import; `modules` names the submission's modules."""
+    """Import the installed modules that this source code imports; `modules` names the submission's modules."""
     from autograder.worker.allowed_modules import is_kept  # imports torch
 
     texts = list(texts)

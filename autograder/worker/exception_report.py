@@ -41,7 +41,7 @@ def describe(error: BaseException) -> dict[str, Any]:
 
 
 def syntax_words(error: SyntaxError) -> str:
-    """Explain a syntax error: a merge conflict, a notebook command, or syntax of a later Python."""
+    """Explain a syntax error: a merge conflict, a notebook command, or syntax of a newer Python."""
     lines, message = linecache.getlines(error.filename or ""), error.msg
     begin, end = (
         next((number for number, line in enumerate(lines, start=1) if line.startswith(mark)), 0)
@@ -63,8 +63,8 @@ def syntax_words(error: SyntaxError) -> str:
 
 
 def _shapes(error: BaseException, line: str) -> str:
-    """Return the shapes of the tensors and the integers named in a line, if torch raised an exception about them."""
-    # A message may be very long; torch states the problem at its beginning.
+    """Return the tensor shapes and integers behind the names in a line, if torch raised an exception about them."""
+    # A message may be very long; torch states the problem at the beginning.
     about = re.search(r"(?i)shape|size|dimension|index|elements|broadcast", str(error)[:1000])
     if not about or line.startswith("raise") or isinstance(error, SyntaxError):
         return ""
@@ -93,7 +93,7 @@ def _shape_text(frame: FrameType, name: str) -> str:
 def _arguments(error: BaseException) -> str:
     """Return the arguments of the student's innermost function that an exception's message mentions, one per line.
 
-    It may be a given function with a wrong argument: "argument 'device' must be torch.device" does not name the caller.
+    The function may be given, with a wrong argument: "argument 'device' must be torch.device" does not name the caller.
     """
     lines = ""
     for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):

@@ -1,4 +1,4 @@
-"""How a worker imports modules: from text in memory, with stand-ins for parts that are not being graded."""
+"""How a worker imports modules: from source code in memory, with stand-ins for parts that are not being graded."""
 
 import ast
 import importlib
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports modules from text in memory."""
+    """Imports modules from source code in memory."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.sources, self.own, self.replace = request["sources"], request["own"], request["replace"]
@@ -66,7 +66,7 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             ready_made_parts.lock(namespace, module, paths, self.graded)
 
     def run_own(self, module: ModuleType, text: str) -> None:
-        """Run the student's text like a file in the working folder."""
+        """Run the student's code like a file in the working folder."""
         module.__file__ = f"{module.__name__}.py"
         module.__dict__["__builtins__"] = with_own_import(self.sources)
         exec(compiled(module.__file__, text), module.__dict__)
@@ -83,7 +83,7 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def compiled(filename: str, text: str) -> CodeType:
-    """Compile a text, so that messages can show its lines."""
+    """Compile source code so that messages can show its lines."""
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     tree: Any = without_main_block(ast.parse(text, filename), text) if "__main__" in text else text
     code: CodeType = compile(tree, filename, "exec", dont_inherit=True)
@@ -91,7 +91,7 @@ def compiled(filename: str, text: str) -> CodeType:
 
 
 def put_in(module: Any, standins: Any, paths: list[str]) -> None:
-    """Replace functions and methods of the student, "function" or "Class.method", by those of the stand-in."""
+    """Replace functions and methods of the student, "function" or "Class.method", with those of the stand-in."""
     for path in paths:
         class_name, _, name = path.rpartition(".")
         owner, standin = module, standins

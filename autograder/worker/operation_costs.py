@@ -22,7 +22,7 @@ STEPWISE = 80_000  # multiplications, if they must be done step by step
 
 
 def more(name: str, given: Iterable[torch.Tensor], value: Any) -> int:
-    """Return the cost of an operation beyond 1.
+    """Return the amount by which an operation's cost exceeds 1.
 
     Args:
         given: the input tensors; products are summed along the last axis of the first one.

@@ -23,7 +23,7 @@ METHODS = ("__new__", "__init__", "forward")
 
 
 def texts_of(allows: Sequence[str]) -> list[str]:
-    """Return the words that a stand-in using these parts would contain; see `disable_builtins`."""
+    """Return the words that a stand-in would contain if it used these parts; see `disable_builtins`."""
     within = ["F.scaled_dot_product_attention", "nn.multi_head_attention_forward"] if allows else []
     return [*(f"nn.{written.rpartition('.')[2]}" for written in allows), *within]
 

@@ -7,18 +7,20 @@ from typing import Any
 
 
 class ChangedFunction:
-    """At most one function is patched at a time; its objects and callers need not know."""
+    """At most one function is patched at a time; its objects and callers stay unchanged."""
 
     def __init__(self) -> None:
         self._function: FunctionType | None = None
         self._code: CodeType | None = None
 
     def put(self, module: str, path: str, text: str) -> None:
-        """Give a function the code from a text, where it has the same line numbers; without a text, only undo.
+        """Replace a function's code with that compiled from `text`; if `text` is empty, only undo the last replacement.
+
+        In `text`, the function has the same line numbers.
 
         Raises:
-            LookupError: if there is no such function, in the module or in the text.
-            SyntaxError, ValueError: if the text, or its code, cannot replace the function's.
+            LookupError: if there is no such function, in the module or in `text`.
+            SyntaxError, ValueError: if `text` cannot be compiled, or its code cannot replace the function's.
         """
         self.back()
         if not text:

@@ -1,7 +1,7 @@
 """In a worker: convert results of student code to plain types, so that using them runs no student code.
 
-A tensor subclass may compute when it is inspected (`__torch_function__`, `__torch_dispatch__`), and so may a list
-(`__iter__`). Here tensors become torch's own and lists Python's own before anything is called on them.
+A tensor subclass may run code when it is inspected (`__torch_function__`, `__torch_dispatch__`), and so may a list
+(`__iter__`). Here tensors are converted to torch's type and lists to Python's before anything is called on them.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ def is_plain(value: Any) -> bool:
 
 
 def plain_result(value: Any, depth: int = 0) -> Any:
-    """Convert a value to plain tensors, also in lists and tuples; a value that cannot be converted is never sent."""
+    """Convert a value to plain tensors, even in lists and tuples; a value that cannot be converted is never sent."""
     kind = type(value)
     if kind in KINDS or depth > MAX_DEPTH:
         return value

@@ -5,7 +5,7 @@ functions, and the constructors and methods of the ready-made modules. They chec
 and raise `ReadyMade` for all other code. The same holds for stand-ins: a stage's code may not call the stand-in of a
 different stage unless it needs it (`calls` in the manifest).
 
-The student's code runs in the same process and can undo this, like anything else there; but not by accident, nor by
+The student's code runs in the same process and can undo this, like anything else there, but not by accident, nor by
 using another name for the same object.
 """
 
@@ -122,14 +122,14 @@ def _operator(packet: OpOverloadPacket, name: str) -> Any:
 
 
 def like(wrapper: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a wrapper the name of the wrapped function; `functools.wraps` alone would keep a reference to the latter."""
+    """Give a wrapper the name of the wrapped function; `functools.wraps` alone would keep a reference to it."""
     functools.update_wrapper(wrapper, function, updated=())
     del wrapper.__dict__["__wrapped__"]
     return wrapper
 
 
 class Lock:
-    """Whether the stand-ins of other stages are locked in this process, until they are unlocked."""
+    """Whether the stand-ins of other stages are still locked in this process."""
 
     held = True
 
@@ -153,7 +153,7 @@ def lock(namespace: Any, module: str, paths: Iterable[str], graded: Collection[t
     Args:
         namespace: the names of the stand-in.
         paths: its "function" or "Class.method" to lock.
-        graded: the graded functions, each by file with its name and with its full path: ("decoder.py", "forward"),
+        graded: the graded functions, each as (file, name) and as (file, full path): ("decoder.py", "forward"),
             ("decoder.py", "TransformerDecoderLayer.forward").
     """
     for path in paths:

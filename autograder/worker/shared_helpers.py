@@ -1,9 +1,9 @@
 """Helpers shared by the student's files: names that a stand-in lacks come from the student's module of that name.
 
 A stand-in replaces a module that other stages grade. Its classes and functions are those of the interface, and they
-hide the student's. Every other name (helpers, constants, further classes and methods) comes from the student's text,
+hide the student's. Every other name (helpers, constants, further classes and methods) comes from the student's code,
 which is run when the first such name is requested. So a module that cannot be imported, or does harm when it is, costs
-nothing in the stages that do not need its helpers.
+no points in the stages that do not need its helpers.
 """
 
 import ast
@@ -24,9 +24,9 @@ class Lender:
     Args:
         module: the empty module to fill with the interface.
         standin: the compiled stand-in.
-        run: runs the student's text in a module of this name and returns it; raises what the text raises.
-        text: the student's text.
-        withheld: why the text must not be run; "" if it may.
+        run: runs the student's code in a module of this name and returns the module; it passes on exceptions.
+        text: the student's code.
+        withheld: why the code must not be run; "" if it may.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Lender:
             try:
                 return nn.Module.__getattr__(model, name)
             except AttributeError:
-                # Constructors look up names that nobody defines (`register_buffer`): no reason to run the text.
+                # Constructors look up names that nobody defines (`register_buffer`): no reason to run the code.
                 if name.startswith("__") or name not in self.members:
                     raise
                 theirs = getattr(self.borrow(name), kind.__name__, None)
@@ -77,7 +77,7 @@ class Lender:
 
     @functools.cached_property
     def members(self) -> frozenset[str]:
-        """The attribute names defined by classes in the student's text; empty if it is not valid Python."""
+        """The attribute names defined by classes in the student's code; empty if it is not valid Python."""
         try:
             return frozenset(members(ast.parse(self.text)))
         except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -3,14 +3,14 @@
 import ast
 import linecache
 
-MOST_NODES = 1_200  # of a function to examine; an unwritten one has a tenth of that
+MOST_NODES = 1_200  # of a function to examine; an unwritten function has a tenth of that
 
 
 def is_stub(error: NameError, file: str, function: str, line: int) -> bool:
     """Whether a function fails with `error` only because the part that would define the name is missing.
 
-    If so, the name is never stored, and the missing part's inputs are unused: some parameter and all variables, or a
-    variable computed from the name. A student who has begun, even under a different name, would use them.
+    If so, the name is never stored. Moreover, either a parameter and all variables are unused, or a variable computed
+    from the name is unused. A student who has begun, even under a different name, would use them.
     """
     name = getattr(error, "name", None)
     try:

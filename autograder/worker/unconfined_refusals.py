@@ -1,7 +1,7 @@
 """An unconfined worker refuses what a confined one cannot do, so that students learn of it before they submit.
 
-This protects nothing. In the student's own run, a module could read or write a file, or start a process or a thread. It
-would then fail in the graded run. Python reports such steps before they happen (PEP 578).
+This is not a protection. In the student's own run, a module could read or write a file, or start a process or a
+thread. It would then fail in the graded run. Python reports such steps before they happen (PEP 578).
 """
 
 import errno
@@ -42,7 +42,7 @@ def refuse() -> None:
     if not _refusing:
         _refusing = True
         sys.addaudithook(_look)
-        # Neither is reported: only the newest Pythons report threads, and none reports files that torch itself writes.
+        # Neither is reported: only the newest Python versions report threads, and none reports files that torch writes.
         setattr(threading.Thread, "start", _refuse_thread)  # noqa: B010 - mypy knows both as different types
         setattr(torch._C, "PyTorchFileWriter", _Writer)  # noqa: B010
 
@@ -78,7 +78,7 @@ def _look(event: str, arguments: tuple[Any, ...]) -> None:
 def _is_of_student(frame: FrameType | None, reads: bool) -> bool:
     """Whether student code, and not an import, causes this step.
 
-    A library reads files of its own (fonts, for a drawing), which the graded run has as well. But torch and numpy read
+    A library reads its own files (fonts, for a drawing), which the graded run has as well. But torch and numpy read
     the files that a student names.
     """
     asked, library = False, False

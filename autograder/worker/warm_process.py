@@ -56,7 +56,7 @@ def import_late(name: str) -> None:
         with shown():
             module = importlib.import_module(name)
     except ImportError:
-        return  # this Python or torch does not have it
+        return  # this version of Python or torch does not have it
     if name == "course":
         for public in module.__all__:
             getattr(module, public)
@@ -96,7 +96,7 @@ def call_prctl(option: int, value: int) -> None:
 
 
 class LibraryFinder(importlib.abc.MetaPathFinder):
-    """Finds the modules that a confined worker can read; for it, all others are missing instead of unreadable."""
+    """Finds the modules that a confined worker can read; for it, all others appear missing, not unreadable."""
 
     def __init__(self) -> None:
         self.known = packages() | sys.stdlib_module_names
@@ -146,7 +146,7 @@ def prepare_confinement(landlock: bool) -> Rules:
         The arguments of `confine`: the rules, and whether workers change their user.
 
     Raises:
-        RuntimeError: if a fork cannot be confined; then there are no workers at all.
+        RuntimeError: if a fork cannot be confined; in that case, there are no workers at all.
     """
     import torch
 
@@ -179,8 +179,8 @@ def end_strays(workers: set[int]) -> None:
 
 
 def main(control_fd: int, confined: bool = False, landlock: bool = True) -> None:
-    """Fork workers until the grader is gone."""
-    # The connection closes when the grader is gone. PR_SET_PDEATHSIG would watch only the thread that started this
+    """Fork workers until the grader exits."""
+    # The connection closes when the grader exits. PR_SET_PDEATHSIG would watch only the thread that started this
     # process, and that thread may end earlier.
     call_prctl(PR_SET_CHILD_SUBREAPER, 1)
     gc.disable()  # imports leave no garbage, but many objects to scan

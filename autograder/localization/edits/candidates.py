@@ -18,31 +18,31 @@ from autograder.submissions.syntax_tree import Offsets, statements, tree_of
 
 
 class Place(NamedTuple):
-    """The position of a function in its module's text."""
+    """The position of a function in its module's source."""
 
-    head: str  # the text compiled before it: empty lines, and the head of its class
+    head: str  # the code compiled before it: empty lines, and the head of its class
     source: str
     begin: int
     end: int
 
     def changed(self, start: int, end: int, text: str) -> str:
-        """The function alone, with a part of it replaced by a text."""
+        """The function alone, with part of it replaced by `text`."""
         return f"{self.head}{self.source[self.begin : start]}{text}{self.source[end : self.end]}"
 
 
-# "name" replaces a name by another, "move" moves a statement, "renewal" moves one into a loop, so that each iteration
-# creates something anew, "call" adds a call before a statement, "term" adds a name to a sum or a product.
+# "name" replaces one name with another, "move" moves a statement, "renewal" moves one into a loop, so that each
+# iteration creates something anew, "call" adds a call before a statement, "term" adds a name to a sum or a product.
 Kind = Literal["expression", "name", "move", "renewal", "call", "term"]
 
 
 @dataclass(frozen=True, slots=True)
 class SmallChange:
-    """The replacement of a part of a module's text."""
+    """The replacement of a part of a module's source."""
 
     module: str
     path: str  # "Class.method" or "function"
     line: int  # the first line of the statement
-    start: int  # offsets in the text of the module
+    start: int  # offsets in the source of the module
     end: int
     text: str
     function: "Place"
@@ -57,11 +57,11 @@ class SmallChange:
 
     @property
     def unit(self) -> str:
-        """The text to compile: only the changed function, on its original lines."""
+        """The code to compile: only the changed function, on its original lines."""
         return self.function.changed(self.start, self.end, self.text)
 
     def apply(self, source: str) -> str:
-        """The changed text of the module."""
+        """The changed source of the module."""
         return source[: self.start] + self.text + source[self.end :]
 
 

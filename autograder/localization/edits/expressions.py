@@ -173,8 +173,8 @@ class ExpressionEdits:
                     )
 
     def completed(self, statement: ast.stmt) -> Iterator[Edit]:
-        """The sums and products of a statement with one more name, such as a forgotten divisor; or with the root or
-        square of an operand."""
+        """The sums and products of a statement with one more name, such as a forgotten divisor; or with an operand's
+        square root or square."""
         for node in (node for node in ast.walk(statement) if isinstance(node, ast.BinOp)):
             for part in (node.left, node.right):
                 for power in ("0.5", "2") if isinstance(part, (ast.Name, ast.BinOp)) else ():
@@ -265,13 +265,13 @@ class ExpressionEdits:
                 yield self._whole(node, f"({text.of(node.args[0])}).exp()")
 
     def _interleaved(self, node: ast.Call, tensor: str) -> Iterator[Edit]:
-        """The tensor of a `repeat` along a single axis, with repeated elements instead."""
+        """For a `repeat` along a single axis: the tensor with its elements repeated instead."""
         more = [at for at, size in enumerate(node.args) if not (isinstance(size, ast.Constant) and size.value == 1)]
         if len(more) == 1 and not node.keywords:
             yield self._whole(node, f"{tensor}.repeat_interleave({self.text.of(node.args[more[0]])}, dim={more[0]})")
 
     def _is_library(self, node: ast.expr) -> bool:
-        """Whether the value before the dot of a call is not a tensor: `torch`, `F`, `self`, ..."""
+        """Whether the object on which a method is called is not a tensor: `torch`, `F`, `self`, ..."""
         return isinstance(node, ast.Name) and node.id not in self.local
 
     def _sorted_back(self, statement: ast.stmt) -> Iterator[Edit]:

@@ -1,6 +1,7 @@
 """Whether a changed program only computes.
 
-A change must not do anything its author never meant, on the author's own machine: touch files, or start programs.
+A change must not have effects that its author never intended, such as touching files or starting programs on the
+author's own machine.
 """
 
 import ast

@@ -13,7 +13,7 @@ SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
 
 
 class Move(NamedTuple):
-    """The replacement of a part of a module's text."""
+    """The replacement of a part of a module's source."""
 
     line: int  # the first line of the statement
     start: int
@@ -67,7 +67,7 @@ def _has_else(node: ast.stmt) -> bool:
 
 
 def _further(statement: ast.stmt, like: ast.stmt, text: Offsets) -> Iterator[Move]:
-    """A statement that has its lines to itself, with the indentation of another statement."""
+    """A statement that shares its lines with no other, with the indentation of another statement."""
     start, line = text.start(statement), text.starts[statement.lineno - 1]
     other = text.starts[like.lineno - 1]
     indent, wanted = text.source[line:start], text.source[other : text.start(like)]

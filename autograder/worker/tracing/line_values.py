@@ -1,6 +1,6 @@
 """In a worker: count how often each statement of the student's files runs in a call, and keep the values it assigns.
 
-A trace function of Python (`sys.settrace`), as in `function_calls`. A tensor's shape is always sent, its elements only
+A Python trace function (`sys.settrace`), as in `function_calls`. A tensor's shape is always sent, its elements only
 if they are few. The record is as untrusted as that of `tracer`.
 """
 
@@ -110,7 +110,7 @@ class _Weights(TorchFunctionMode):
 
 
 def described(value: Any) -> list[Any] | None:
-    """[shape, elements or None] for a tensor, ["plain", text] for numbers, texts and short lists of them, else None."""
+    """[shape, elements or None] for a tensor, ["plain", text] for numbers, strings and short lists, else None."""
     if type(value) in (torch.Tensor, torch.nn.Parameter):
         shown = value.detach().clone() if value.numel() <= MOST_ELEMENTS and value.layout == torch.strided else None
         return [list(value.shape), shown]

@@ -1,4 +1,4 @@
-"""Short signatures that identify tensors whatever their names and wherever they were computed."""
+"""Short signatures that identify tensors, whatever their names and wherever they were computed."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from autograder.worker.tracing.signature_weights import BLOCK, PRIME, STEPS, WEI
 
 COLUMNS = 8  # of a signature
 WHOLE = 1 << 19  # elements; a larger tensor is subsampled
-NESTED = 4  # lists in lists
+NESTED = 4  # levels of nested lists
 LARGE = 1e30
 SIGN, TWO = np.uint32(1 << 31), np.float32(2)
 
@@ -20,7 +20,7 @@ def signature(tensor: torch.Tensor) -> tuple[float, ...]:
     order, and a number for the shape.
 
     The elements are first squeezed into (-1, 1), like x / (1 + |x|), so that -inf, -1e9 and the lowest number of a type
-    all count as -1. Near zero the map is like the root of |x|, so that small numbers, such as variances, differ. Axes
+    all count as -1. Near zero the map behaves like sqrt(|x|), so that small numbers, such as variances, differ. Axes
     of size 1 are ignored. NaN counts as 0.5. A tensor on "meta" has no elements: eight NaNs.
     """
     return looked_at(tensor)[0]
@@ -74,7 +74,7 @@ def _means(elements: np.ndarray) -> list[float]:
 
 
 def signed(value: Any) -> list[list[Any]]:
-    """Return the signature and shape of each tensor in a result (or of the result, if it is a number, text or list),
+    """Return the signature and shape of each tensor in a result (or of the result, if it is a number, string or list),
     and whether the values are floating-point."""
     from autograder.worker.tracing.traced_values import Series, plain
 

@@ -1,6 +1,6 @@
-"""Trace values other than tensors: numbers, texts, lists of them, and NumPy arrays.
+"""Trace values other than tensors: numbers, strings, lists of them, and NumPy arrays.
 
-A learning rate, a BLEU score or a decoded sentence is computed in Python's own numbers, which torch does not see. So
+A learning rate, a BLEU score or a decoded sentence is computed with Python's own numbers, which torch does not see. So
 each statement of the student's files is examined after it has run. The names that it assigns get nodes in the trace,
 derived from the names that it reads. A number assigned repeatedly in a loop is identified by all its values so far; an
 array by the signature of a tensor with its numbers.
@@ -75,7 +75,7 @@ class Series:
 
 
 def plain(value: Any, depth: int = 0) -> bool:
-    """Whether a value consists of numbers and texts only, none of which may be an object's `id`."""
+    """Whether a value consists only of numbers and strings, none of which may be an object's `id`."""
     if isinstance(value, (bool, int, float, str)):
         return not isinstance(value, int) or abs(value) < LIKE_AN_ID
     if depth > 3 or not isinstance(value, (list, tuple, dict, set, frozenset)) or len(value) > LONGEST:
@@ -113,7 +113,7 @@ def signature_of(value: Any) -> tuple[float, ...]:
 
 
 def _text(value: Any) -> str:
-    """Return a canonical text of a value, independent of the order in a dictionary or set."""
+    """Return a canonical string for a value, independent of the order of a dictionary or set."""
     if isinstance(value, dict):
         return "{" + ",".join(sorted(f"{_text(key)}:{_text(item)}" for key, item in value.items())) + "}"
     if isinstance(value, (set, frozenset)):

@@ -54,7 +54,7 @@ class Tracer(Record, TorchFunctionMode):
         self._unseen = False  # true while a stand-in runs
         self._forward = 0  # the cost so far when gradients were last computed
         self._standins: dict[int, tuple[torch.nn.Module, bool]] = {}  # by id; kept alive, so that no id is reused
-        self.plain_result: tuple[int, Any] = (-1, None)  # the number, text or list that a function returned last
+        self.plain_result: tuple[int, Any] = (-1, None)  # the number, string or list that a function returned last
         self.functions: FunctionCalls | None = None  # set while a call runs
         self._series: dict[tuple[int, str], Series] = {}  # by statement and name
         self.arrays: set[int] = set()  # nodes of NumPy arrays
@@ -204,12 +204,12 @@ class Tracer(Record, TorchFunctionMode):
         # Weights are given, and empty tensors have no values yet: computing signatures of them would dominate the cost.
         weight = kind == GIVEN and isinstance(tensor, torch.nn.Parameter)
         if label not in EMPTY and not weight:
-            with contextlib.suppress(Exception):  # a tensor without values of its own, as inside vmap
+            with contextlib.suppress(Exception):  # a tensor without its own values, as inside vmap
                 means, nan = looked_at(tensor)
         self.bytes += tensor.numel() * tensor.element_size()
         return self.append(kind, label, place, inputs, means, nan)
 
-    # Numbers, texts and lists
+    # Numbers, strings and lists
 
     def plain_node(self, label: str, frame: FrameType | None, line: int, inputs: list[int], value: Any) -> int:
         """Return a node for a value other than a tensor on a line; a given node if there is no line."""
@@ -229,7 +229,7 @@ class Tracer(Record, TorchFunctionMode):
         return series.node
 
     def look_again(self, node: int, array: np.ndarray) -> None:
-        """Update the node of an array that has been filled further."""
+        """Update the node of an array into which more was written."""
         self.signatures[node] = signature(_tensor(array))
 
     def node_of(self, value: Any) -> int:
