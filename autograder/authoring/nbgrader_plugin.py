@@ -105,12 +105,12 @@ def forget_points(course: Any, ids: dict[str, str], notebooks: Iterable[str]) ->
 
 
 def is_linked(path: Path, root: Path) -> bool:
-    """Whether a submitted file is a symbolic link, or inside one: it leads to a file that was not handed in."""
+    """Whether a submitted path is a symbolic link or leads through one, so that its target was not handed in."""
     return any(step.is_symlink() for step in (path, *path.parents) if step.is_relative_to(root) and step != root)
 
 
 class RefuseFaults(NbGraderPreprocessor):  # type: ignore[misc]
-    """Makes nbgrader report a grade cell that ended without points; which would otherwise get full or no points."""
+    """Makes nbgrader report a grade cell that ended without points, instead of giving it full or no points."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Fail unless every grade cell in the gradebook has run and returned points.
@@ -136,7 +136,8 @@ def without_points(cell: Any, no_module: bool) -> str:
 
     Args:
         cell: the executed cell.
-        no_module: whether the student submitted no module at all: then the cell ends in an error, and 0 points.
+        no_module: whether the student submitted no module at all: then the cell ends in an error, and 0 points is
+        correct.
     """
     outputs = [] if cell is None or cell.cell_type != "code" else cell.outputs
     for output in outputs:

@@ -14,7 +14,7 @@ from nbgrader.utils import is_solution
 
 SKIP = "skip-execution"  # nbclient does not execute cells with this tag
 UNREADABLE = "*The notebook that was handed in cannot be read. Only the modules are graded.*"
-MAX_NOTEBOOK = 32_000_000  # characters; large notebooks of honest students contain pictures
+MAX_NOTEBOOK = 32_000_000  # characters; honest students' notebooks are large only if they contain pictures
 # Formatting time can grow with the square of the length. Longer texts are shown unformatted.
 MAX_FORMATTED = 10_000  # characters of a cell
 MAX_ALL_FORMATTED = 60_000  # characters of a notebook

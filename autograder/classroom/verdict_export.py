@@ -16,7 +16,7 @@ from autograder.reports.verdict import Audience, Verdict, as_text, fault_report,
 from autograder.reports.write_files import write_whole
 from course.errors import UserError
 
-FORMATS: dict[str, tuple[str, Callable[[Verdict], str]]] = {  # the ending of the files, and what is in them
+FORMATS: dict[str, tuple[str, Callable[[Verdict], str]]] = {  # the files' extension, and the function that writes them
     "json": (".json", as_text),
     "junit": (".xml", junit),
     "sarif": (".sarif", lambda found: as_text(sarif(found))),
