@@ -232,7 +232,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def read_release(folder: Path) -> dict[str, str]:
-    """Return the text of every file by path, with "\\n" line ends; the caches of tools are left out."""
+    """Return the text of every file by path, with "\\n" line endings; the caches of tools are left out."""
     return {
         path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8", errors="replace")
         for path in sorted(folder.rglob("*"))

@@ -36,7 +36,7 @@ class Details:
     """Details of a submission besides its points."""
 
     stages: tuple[StagePoints, ...] = ()
-    comments: tuple[str, ...] = ()  # of the staff
+    comments: tuple[str, ...] = ()  # comments by the staff
 
 
 @dataclass(frozen=True)

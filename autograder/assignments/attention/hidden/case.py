@@ -33,7 +33,7 @@ class AttentionTestCase(HiddenTestCase):
         return Twins(twins.student.deterministic_dropout(), twins.reference and twins.reference.deterministic_dropout())
 
     def leaves(self, function: Any, **arguments: Any) -> None:
-        """Check whether a call of a function or an object changes its arguments, which costs few points."""
+        """Check whether calling a function or an object changes its arguments, which costs only a few points."""
         after = function.arguments_after(**arguments)
         for name, value in arguments.items():
             self.checks += 1

@@ -1,4 +1,4 @@
-"""Known mistakes of stage 3: the modern language model."""
+"""Known mistakes in stage 3: the modern language model."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Known mistakes of stage 4: the filter and the loop."""
+"""Known mistakes in stage 4: the filter and the loop."""
 
 from autograder.diagnosis.mistakes import Mistake
 

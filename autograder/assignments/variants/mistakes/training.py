@@ -1,4 +1,4 @@
-"""Known mistakes of stage 7: loss, rates and weight decay."""
+"""Known mistakes in stage 7: loss, rates and weight decay."""
 
 from autograder.assignments.variants.mistakes import updates
 from autograder.diagnosis.mistakes import Mistake

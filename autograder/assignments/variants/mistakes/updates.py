@@ -1,4 +1,4 @@
-"""Known mistakes of stage 7: clipping, the step and the groups of parameters."""
+"""Known mistakes in stage 7: clipping, the step and the parameter groups."""
 
 from autograder.diagnosis.mistakes import Mistake
 
