@@ -1,7 +1,7 @@
 """Correct alternatives to the solution, to check that each gets full marks. Never shipped to students.
 
-A formulation is a correct way of writing parts of a module. An assignment's package `formulations` lists them in
-`FORMULATIONS`, with the strings that replace solution regions. A folder of `tests/correct_programs/` has a program
+A formulation is a correct way of writing parts of a module: strings that replace solution regions. An assignment's
+package `formulations` lists its formulations in `FORMULATIONS`. A folder of `tests/correct_programs/` has a program
 written without looking at the solution: whole modules, or, below a first line `# Differs from the solution in:`, only
 the functions, methods and classes that differ.
 """
@@ -27,7 +27,7 @@ Change = tuple[int, int, int, list[str]]
 
 @dataclass(frozen=True)
 class Formulation:
-    """A formulation (a correct way of writing it) of parts of one module."""
+    """A formulation: a correct way of writing parts of one module."""
 
     id: str
     module: str

@@ -136,8 +136,7 @@ def without_points(cell: Any, no_module: bool) -> str:
 
     Args:
         cell: the executed cell.
-        no_module: whether the student submitted no module at all: then the cell ends in an error, and 0 points is
-        correct.
+        no_module: whether the student submitted no module at all, so that an error and 0 points are correct.
     """
     outputs = [] if cell is None or cell.cell_type != "code" else cell.outputs
     for output in outputs:

@@ -49,8 +49,7 @@ def in_tables(text: str, stages: dict[str, Stage]) -> str:
     """Update the points of stages in the tables of a Markdown text.
 
     Args:
-        stages: by the assignment's name from the last heading, a space, and the string that marks the first cell of a
-        row.
+        stages: by assignment (from the last heading), a space, and the string that marks the first cell of a row.
     """
     lines, columns, section = text.split("\n"), dict[str, int](), ""
     for number, line in enumerate(lines):

@@ -40,8 +40,7 @@ def grade_on_cluster(
         completed = as_completed(loop=client.loop)
 
         def fill() -> None:
-            # A window, so that neither the scheduler nor this process has to hold a whole class; workers may come and
-            go.
+            # A window, so that neither the scheduler nor this process holds a whole class. Workers may join or leave.
             window = max(AHEAD, AHEAD * sum(client.nthreads().values()))
             while len(under_way) < window and (submission := queue.take()) is not None:
                 key = f"grade-{uuid.uuid4().hex}"
@@ -118,7 +117,7 @@ def grade_there(settings: Settings, submission: Submission) -> Outcome:
     """Grade a submission in a Dask worker, with the warm process of this thread.
 
     Raises:
-        RuntimeError: if this machine's grader differs from the requested one, or it cannot confine submissions.
+        RuntimeError: if this machine's grader differs from the requesting machine's, or it cannot confine submissions.
     """
     from autograder.classroom.saved_results import grader_hash
     from autograder.sandbox.confine import unsupported

@@ -47,8 +47,7 @@ def read_people(path: Path | None, match: str = "", aliases: bool = False) -> Pe
 
     Args:
         match: the column that submissions are named after; "" means any matching column.
-        aliases: whether rows with the same name are the same student, who has different identifiers in different
-        assignments.
+        aliases: whether rows with the same name are one student, whose identifiers differ between assignments.
 
     Raises:
         UserError: if it is not such a file.

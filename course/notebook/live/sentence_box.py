@@ -1,4 +1,4 @@
-"""A text box above the live view, for other sentences. It needs a running kernel; the view below does not."""
+"""A text box above the live view, for entering other sentences. It needs a running kernel; the view below does not."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ def show_with_box(view: "LiveView", look_at: "Callable[[str], LiveView]") -> Non
 
     Args:
         view: the first view.
-        look_at: returns the view of a sentence, or raises UserError, whose message is shown beside the box.
+        look_at: returns the view of a sentence, or raises UserError, whose message is shown next to the box.
     """
     import ipywidgets
     from IPython.display import display

@@ -28,7 +28,7 @@ class AttentionTestCase(HiddenTestCase):
         )
 
     def in_training(self, twins: Twins) -> Twins:
-        """The twins in training mode, with deterministic dropout: it keeps or drops all elements, as is likelier."""
+        """The twins in training mode; deterministic dropout keeps or drops all elements, whichever is likelier."""
         self.train(twins)
         return Twins(twins.student.deterministic_dropout(), twins.reference and twins.reference.deterministic_dropout())
 

@@ -1,7 +1,7 @@
 """Classroom 50 runs this in a student's repository: grade with the engine beside this file, and write result.json.
 
 The engine and the visible tests come from here, the trained models from the repository if they are the course's own.
-It contains no solutions or hidden tests, since anybody can fetch a bundle. An exit status other than 0 means that the
+The bundle contains no solutions or hidden tests, since anybody can fetch it. An exit status other than 0 means that the
 grader failed.
 """
 
