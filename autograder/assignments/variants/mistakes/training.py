@@ -190,7 +190,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         f"{RISING}\n    {DONE}",
         "done = min(1.0, step / total)",
-        "Your cosine has no warm-up.",
+        "Your cosine schedule has no warm-up.",
         RATE,
     ),
     Mistake(

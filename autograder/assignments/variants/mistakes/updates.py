@@ -236,7 +236,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         f"{TRAIN}\n    ",
         "",
-        "Your step does not switch to training mode: after a validation, dropout stays off.",
+        "Your step does not switch to training mode: after validation, dropout stays off.",
         STEPS,
         seen_by="hidden",
     ),
