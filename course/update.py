@@ -34,7 +34,7 @@ class Done:
     """The outcome for all files."""
 
     replaced: list[str] = field(default_factory=list)
-    beside: dict[str, str] = field(default_factory=dict)  # kept file -> the new version beside it
+    beside: dict[str, str] = field(default_factory=dict)  # kept file -> the new version next to it
     saved: dict[str, str] = field(default_factory=dict)  # replaced file -> the copy of the old version
 
 

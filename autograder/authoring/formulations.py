@@ -120,7 +120,7 @@ def with_differences(source: str, differences: str) -> str:
 
 
 def _changes(old: Block, new: Block, lines: list[str]) -> Iterator[Change]:
-    """Yield changes: first line, order among changes at that line, last line (first line - 1 to insert), and text."""
+    """Yield changes: first line, order among changes at that line, last line (first line - 1 to insert), and code."""
     defined = {_name(node): node for node in old.body if _name(node)}
     imports = [node for node in old.body if isinstance(node, (ast.Import, ast.ImportFrom))]
     first, imported = (imports[0].lineno, _last(imports[-1])) if imports else (1, 0)

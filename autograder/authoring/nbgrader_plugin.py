@@ -47,14 +47,14 @@ class StripModules(NbGraderPreprocessor):  # type: ignore[misc]
         titles = {name: title_of(data) for name, data in notebooks.items()}
         words = way_on(known, f"{ids['notebook']}.ipynb", titles)
         nb.cells.append(nbformat.v4.new_markdown_cell(words, id="way-on"))
-        # nbconvert writes these beside the notebook once all preprocessors have succeeded.
+        # nbconvert writes these next to the notebook once all preprocessors have succeeded.
         beside = {name: text.encode() for name, text in stubs.items()} | {NAME: start_notebook(known, notebooks)}
         resources.setdefault("outputs", {}).update(beside)
         return nb, resources
 
 
 class AnyNotebook(NotebookExporter):
-    """Reads the released notebook instead of a submitted one, and inserts the submitted texts."""
+    """Reads the released notebook instead of a submitted one, and inserts the student's cells as text."""
 
     def from_file(self, file_stream: Any, resources: Any = None, **options: Any) -> tuple[Any, Any]:
         """Read any submitted notebook. A rebuilt notebook is read unchanged."""

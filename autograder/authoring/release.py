@@ -167,7 +167,7 @@ def strip_module(source: str, module: str, assignment: Assignment, keep: Contain
 
 
 def _modules(folder: Path, assignment: Assignment) -> dict[str, str]:
-    """Return the source texts of the modules in a folder."""
+    """Return the source code of the modules in a folder."""
     if missing := [f"{name}.py" for name in assignment.modules if not (folder / f"{name}.py").is_file()]:
         raise UserError(f"{folder} lacks {', '.join(missing)}")
     return {name: (folder / f"{name}.py").read_text(encoding="utf-8") for name in assignment.modules}

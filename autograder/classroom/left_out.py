@@ -1,4 +1,4 @@
-"""not-graded.csv beside grades.csv: every file of a download that does not count, its student, and the reason."""
+"""not-graded.csv, next to grades.csv: each file in a download that does not count, its student, and the reason."""
 
 import csv
 import io

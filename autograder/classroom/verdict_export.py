@@ -26,7 +26,7 @@ FORMATS: dict[str, tuple[str, Callable[[Verdict], str]]] = {  # the files' exten
 
 
 def export_verdict(results: Path, out: Path, form: str, audience: Audience) -> Iterator[str]:
-    """Write the verdicts; yield lines that say what was written.
+    """Write the verdicts; yield lines that describe what was written.
 
     Args:
         results: folder that batch has written.

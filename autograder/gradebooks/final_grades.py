@@ -121,7 +121,7 @@ def final_grades(
     """Return the final grades.
 
     Args:
-        students: everybody who gets one; what a student has not handed in counts as 0.
+        students: everybody who gets a grade; work that a student has not handed in counts as 0.
         drop: the number of assignments with the lowest percentages that do not count.
     """
     slips = slip_days(term, budget, each)

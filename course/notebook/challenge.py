@@ -102,10 +102,10 @@ def fastest_attention(attend: Callable[..., torch.Tensor], note: str, folder: st
 def longest_sentence(
     translate: Callable[[Sequence[str]], Sequence[str]], note: str, folder: str | Path = "."
 ) -> Leaderboard:
-    """Translate ever longer sentences of the small grammar; the value is the word count of the longest right one.
+    """Translate ever longer sentences of the small grammar; the value is the word count of the longest correct one.
 
     Clauses are joined with "und". Ten new sentences of each length are drawn. A length counts if at least half of them
-    are exactly right; the challenge ends at the first length that does not count.
+    are exactly correct; the challenge ends at the first length that does not count.
     """
     longest, draw = 0, random.randrange(10**9)
     for clauses in range(1, 9):

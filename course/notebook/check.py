@@ -25,7 +25,7 @@ def check(stage: str, step: str = "", folder: str | Path = ".", assignment: str 
 
     Args:
         stage: the name of the stage, for instance "mha".
-        step: show only what grades this function, this test or this part of a test; see `course.notebook.steps`.
+        step: show only the results for this function, test or part of a test; see `course.notebook.steps`.
         folder: the folder of the modules.
         assignment: the assignment of the stage; by default the one whose modules are in the folder.
 

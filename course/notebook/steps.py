@@ -1,4 +1,4 @@
-"""Verdicts on one step of a stage: `check("mha", "attention")` shows only what grades this step.
+"""Verdicts on one step of a stage: `check("mha", "attention")` shows only the tests that grade this step.
 
 A step is a function that the stage writes, a part of a test, or a test. No stage has to declare its steps: the manifest
 already specifies which tests, or parts of tests, grade which function.

@@ -11,7 +11,7 @@ class Check(Protocol):
 
     @property
     def PROMISE(self) -> str:
-        """What must hold, in a few words."""
+        """The property that must hold, in a few words."""
 
     @property
     def QUICK(self) -> int | None:

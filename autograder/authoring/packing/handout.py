@@ -183,7 +183,7 @@ def check_release(chosen: Assignment, files: dict[str, bytes]) -> None:
     """Check that the modules are the stubs, and that the notebooks have no outputs.
 
     Raises:
-        UserError: if not.
+        UserError: if they are not.
     """
     solution = chosen.solution
     if not solution.is_dir():

@@ -27,7 +27,7 @@ def show_with_box(view: "LiveView", look_at: "Callable[[str], LiveView]") -> Non
     )
     said = ipywidgets.Label()
     row = ipywidgets.VBox([box, said])
-    # Where widgets are not supported, as in an exported notebook, a text replaces the box.
+    # Where widgets are not supported, as in an exported notebook, a message replaces the box.
     pieces = row._repr_mimebundle_()
     display({**pieces, "text/plain": "Run this cell to try sentences of your own."}, raw=True)  # type: ignore[no-untyped-call]
     shown = display(_html(view), raw=True, display_id=True)  # type: ignore[no-untyped-call]
