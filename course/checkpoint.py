@@ -19,7 +19,7 @@ DEFAULT = checkpoints() / "de-en"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A trained model with its tokenizers."""
+    """A trained model and its tokenizers."""
 
     config: Any  # the configuration that the model was built from, for instance a `ModelConfig`
     model: Any  # a `Transformer` of the loaded modules, or another translator
@@ -47,7 +47,7 @@ def save_weights(model: torch.nn.Module, path: Path) -> None:
 
 
 def checksums(folder: Path) -> dict[str, str]:
-    """SHA-256 of the existing files of a checkpoint."""
+    """The SHA-256 hashes of a checkpoint's existing files."""
     names = (WEIGHTS, CONFIG, *sorted(path.name for path in folder.glob("tokenizer*.model")))
     return {
         name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names if (folder / name).is_file()
@@ -55,7 +55,7 @@ def checksums(folder: Path) -> dict[str, str]:
 
 
 def save_checksums(folder: Path) -> None:
-    """Write the checksums of a finished checkpoint beside it, in the format of sha256sum."""
+    """Write the checksums of a finished checkpoint next to it, in the format of sha256sum."""
     text = "".join(f"{digest}  {name}\n" for name, digest in checksums(folder).items())
     (folder / CHECKSUMS).write_text(text, encoding="utf-8", newline="\n")
 

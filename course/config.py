@@ -1,4 +1,4 @@
-"""The configuration of a model, saved as JSON beside its weights."""
+"""The configuration of a model, saved as JSON next to its weights."""
 
 import dataclasses
 import json

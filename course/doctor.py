@@ -97,7 +97,7 @@ def torch_works(program: str = TRIAL) -> Finding:
 
 
 def openmp(prefix: Path = Path(sys.prefix)) -> Iterator[Finding]:
-    """Check for a mix of conda's numpy and pip's torch, each of which brings an OpenMP library."""
+    """Check for a mix of conda's numpy and pip's torch, each of which comes with its own OpenMP library."""
     if "KMP_DUPLICATE_LIB_OK" in os.environ:
         words = "KMP_DUPLICATE_LIB_OK is set: it hides a conflict and can make results wrong. Unset it"
         yield Finding("OpenMP", words, fine=False, needed=False)
@@ -151,7 +151,7 @@ def own_files(folder: Path | None = None) -> Iterator[Finding]:
 
 
 def again(path: Path) -> str:
-    """How to restore a file of the course."""
+    """Return instructions for restoring a file of the course."""
     if (course_folder() / ".git").exists():
         return f"git checkout -- {inside(path)}"
     return "unpack the handout once more, elsewhere, and copy them from there"

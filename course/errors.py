@@ -12,7 +12,7 @@ class UserError(Exception):
     """An error that the user can fix. The message says what was wrong, where, and what to do."""
 
     def _render_traceback_(self) -> list[str]:
-        """Shown in a notebook instead of a traceback."""
+        """Return the lines that a notebook shows instead of a traceback."""
         return [f"error: {self}"]
 
 
@@ -25,7 +25,7 @@ def first_reason(error: Exception) -> str:
 
 
 def line(text: str) -> str:
-    """Remove control characters, which could rewrite the screen, from a text."""
+    """Remove control characters, which could rewrite the screen, from a string."""
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 

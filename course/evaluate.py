@@ -1,8 +1,8 @@
 """Measure a checkpoint: `python -m course.evaluate --corpus-dir DIR` prints BLEU and chrF on the test sets.
 
 It evaluates greedy translations and beam search. The scores are sacreBLEU's (BLEU cased, 13a tokenisation),
-so they are comparable with published scores with the same signature. The last line says for how many word pairs in our
-own sentences the best cross-attention head agrees with a person.
+so they are comparable with published scores with the same signature. The last line gives the number of word pairs in
+our own sentences on which the best cross-attention head agrees with a person.
 """
 
 import argparse
@@ -31,7 +31,7 @@ TEST_SETS = (
 )
 
 
-LENGTHS = (5, 8, 12, 16, 24)  # the upper bound of each length group, in words; a last group has the longer sentences
+LENGTHS = (5, 8, 12, 16, 24)  # the upper bound of each length group, in words; a last group has all longer sentences
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A matplotlib figure that notebooks show as an image with alternative text, in the page's light or dark theme."""
+"""A matplotlib figure that notebooks show as an image with alternative text, for light and dark pages."""
 
 import base64
 import html
@@ -17,7 +17,7 @@ from matplotlib.text import Text
 
 DPI = 100
 PALE = "#d6d9dd"  # replaces black on a dark page
-# How dark themes are marked by JupyterLab and pages from nbconvert, by Sphinx themes, VS Code and Colab.
+# How JupyterLab, pages from nbconvert, Sphinx themes, VS Code and Colab mark dark themes.
 DARK = ('[data-jp-theme-light="false"]', '[data-theme="dark"]', "body.vscode-dark", 'html[theme="dark"]')
 STYLE = (
     f"<style>{', '.join(f'{page} .tc-light' for page in DARK)} {{ display: none }} "
@@ -28,7 +28,7 @@ STYLE = (
 class AltFigure(Figure):
     """A figure with alternative text and two versions, for light and dark pages.
 
-    It is independent of pyplot: nothing has to be closed, and no backend is chosen.
+    It is independent of pyplot: it need not be closed, and it selects no backend.
     """
 
     alt: str = ""
@@ -47,7 +47,7 @@ class AltFigure(Figure):
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
-        # Once pyplot is imported, a notebook would also draw every Figure as a PNG, beside the HTML.
+        # Once pyplot is imported, a notebook would also draw every Figure as a PNG, next to the HTML.
         display({"text/html": self.image(), "text/plain": repr(self)}, raw=True)  # type: ignore[no-untyped-call]
 
     def __repr__(self) -> str:

@@ -43,12 +43,12 @@ def show_heatmaps(
     Args:
         matrices: (rows, columns, queries, keys).
         xlabel, ylabel: labels of keys and queries.
-        titles: one for each column, or for each panel, row by row; row_titles: one for each row.
+        titles: a title for each column, or for each panel, row by row; row_titles: a title for each row.
         figsize: inches; by default the size depends on the number of tokens.
         cmap: a perceptually uniform colour map; "PuOr" for numbers of both signs.
         xticks, yticks: the tokens of the keys and of the queries.
         masks: non-zero where a query may not attend; such cells are hatched. Any shape that broadcasts to `matrices`.
-        alt: the figure in words, as alternative text; by default sizes and the largest number of each panel.
+        alt: the figure in words, as alternative text; by default the sizes and the largest number of each panel.
         limits: the ends of the scale; None means those of the data, symmetric if some numbers are negative.
         label: a name for the numbers.
 
@@ -92,7 +92,7 @@ def show_heatmaps(
             axis.set_major_locator(MaxNLocator(integer=True))
         if xticks is not None:
             axes.set_xticks(range(keys), xticks, rotation=90, fontsize=8)
-            axes.tick_params(labelbottom=True)  # below each row, so that the words are near their columns
+            axes.tick_params(labelbottom=True)  # below each row, to keep the words near their columns
         if yticks is not None:
             axes.set_yticks(range(queries), yticks, fontsize=8)
     figure.colorbar(image, ax=grid, shrink=min(1.0, 3.0 / size[1]), label=label)
@@ -160,7 +160,7 @@ def show_attention(
     Args:
         maps: the result of `attention_maps`.
         kind: "encoder" or "decoder" self-attention, or "cross".
-        layer, head: draw only this one; None means all.
+        layer, head: draw only this layer or head; None means all.
         source, target: the tokenizers, for token labels.
         upto: the number of positions to reserve, if the decoder has not produced all of them yet.
 
@@ -239,7 +239,7 @@ def draw_cross_attention(sentence: str, translation: str | None = None) -> "AltF
         titles=[f"head {head}" for head in range(heads)],
         row_titles=[f"layer {layer}" for layer in range(layers)],
         xticks=checkpoint.source.pieces(src[0].tolist()),
-        yticks=checkpoint.target.pieces(tokens[1:]),  # each query is labelled by the token that it predicts
+        yticks=checkpoint.target.pieces(tokens[1:]),  # each query is labelled with the token that it predicts
     )
 
 

@@ -70,7 +70,7 @@ class Kind:
             fused_attention(model, modules.mha.MultiHeadAttention)
 
     def longest(self, config: Any) -> int:
-        """Return the maximum number of tokens of a sentence."""
+        """Return the maximum number of tokens in a sentence."""
         return int(config.max_seq_length)
 
     def translate(
@@ -151,7 +151,7 @@ def kind_of(config: SavedConfig) -> Kind:
 def kind_of_checkpoint(folder: Path) -> Kind:
     """Return the kind of the translator in a folder, from the entries of its configuration.
 
-    In doubt it is the Transformer, which reports the problem when it is loaded.
+    If in doubt, it is the Transformer, which reports the problem when it is loaded.
     """
     try:
         entries = set(json.loads((folder / CONFIG).read_text(encoding="utf-8")))

@@ -1,4 +1,4 @@
-"""Helpers for the notebooks of the assignment `llm`: tales as tokens, and bits per character on them.
+"""Helpers for the notebooks of the assignment `llm`: tales as tokens, and a model's bits per character on them.
 
 `python -m course.llm` relearns the merges in `course/data/grimm.merges.json` with the solution's `bpe.train`.
 """
@@ -69,7 +69,7 @@ def bits_per_character(model: Any, tales: list[Tale], tokens: "list[torch.Tensor
     model.eval()
     with torch.no_grad():
         for ids in tokens:
-            known = 1  # the first token, and those whose prediction has been measured
+            known = 1  # the index of the next token to measure; the first is never predicted
             while known < len(ids):
                 start = max(0, known - T // 2)
                 window = ids[start : start + T + 1]

@@ -12,7 +12,7 @@ from pathlib import Path
 from course.errors import UserError
 
 MARK = "course.toml"
-VARIABLE = "AUTOGRADER_COURSE"  # set by --course DIR, for this process and those that it starts
+VARIABLE = "AUTOGRADER_COURSE"  # set by --course DIR, for this process and the processes that it starts
 ENGINE = Path(__file__).resolve().parent.parent  # the folder of the packages `autograder` and `course`
 
 
@@ -20,11 +20,11 @@ def course_folder() -> Path:
     """Return the folder of the course.
 
     It is the folder that `--course` or the environment names. Otherwise it is the first folder with a course.toml, from
-    the working directory upwards. Otherwise it is the folder of the engine, if that is a course: on a shared
-    server the handout is in one place, and students work in others.
+    the working directory upwards. Otherwise it is the engine's folder, if that is a course: on a shared server, the
+    handout is in one place and students work elsewhere.
 
     Raises:
-        UserError: if there is none; the message says what to do.
+        UserError: if there is no course; the message says what to do.
     """
     if named := os.environ.get(VARIABLE, ""):
         folder = Path(named).expanduser().resolve()
@@ -57,7 +57,7 @@ def project_files() -> Path:
 
 
 def choose(folder: str) -> None:
-    """Use this course from now on, here and in the processes that are started from here."""
+    """Use this course from now on, in this process and in the processes that it starts."""
     os.environ[VARIABLE] = str(Path(folder).expanduser().resolve())
 
 

@@ -1,4 +1,4 @@
-"""Import the modules of a student or of the reference from a folder, anew each time."""
+"""Import a student's modules or the reference's from a folder, afresh each time."""
 
 import importlib
 import importlib.abc
@@ -55,7 +55,7 @@ def reference_or_own(assignment: str) -> Path:
 
 
 def standins_of(assignment: str) -> Path:
-    """Return the folder of an assignment's stand-ins, which students have even if they lack the rest of it."""
+    """Return the folder of an assignment's stand-ins, which students have even without the rest of it."""
     from autograder.manifest.course_config import home_of
 
     return home_of(assignment).assignments / assignment / "standins"
@@ -80,7 +80,7 @@ def load_modules(
 
 
 def load_module(name: str, folder: Path, replaced: Replaced = NOTHING) -> ModuleType:
-    """Import a single module of an assignment, with the modules that it imports, like `load_modules`.
+    """Import a single module of an assignment, with the modules that it imports, as `load_modules` does.
 
     Raises:
         UserError: if there is no such module, or it cannot be imported; the message says why, and in which line.
@@ -105,7 +105,7 @@ def _import(name: str) -> ModuleType:
 
 
 def describe(error: Exception) -> str:
-    """Describe an exception in one line, with the last line of the student's modules on its traceback."""
+    """Describe an exception in one line, with the last line of the student's modules in its traceback."""
     kind = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     place = place_of(error)
     if place is None:
@@ -116,7 +116,7 @@ def describe(error: Exception) -> str:
 
 
 def place_of(error: BaseException) -> traceback.FrameSummary | None:
-    """Return the last line of the student's modules, excluding stand-ins, in an exception's traceback."""
+    """Return the last line of the student's modules (not of stand-ins) in an exception's traceback."""
     names = {f"{name}.py" for name in students_modules()}
     frames = [(Path(frame.filename), frame) for frame in traceback.extract_tb(error.__traceback__)]
     student_frames = [
@@ -160,7 +160,7 @@ def _fresh(folder: Path, replaced: Replaced) -> Iterator[None]:
     sys.path.insert(0, str(folder.resolve()))
     importlib.invalidate_caches()
     linecache.checkcache()  # tracebacks show the current lines of the files
-    # Compiled files store the source's time in whole seconds: an edit within the same second would be missed.
+    # Compiled files store the source's timestamp in whole seconds: an edit within the same second would be missed.
     without_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     finder = _Finder(replaced)
     sys.meta_path.insert(0, finder)

@@ -1,8 +1,8 @@
 """Read attention weights through the code of the modules, however it is written.
 
-The modules return no attention weights, and need not store them: the output of attention is linear in the values. With
-columns of the identity matrix as values, the outputs are columns of the attention matrix. So the weights are those of
-the modules' real code, mistakes included.
+The modules return no attention weights, and need not store them, but the output of attention is linear in the values.
+With columns of the identity matrix as values, the outputs are columns of the attention matrix. So these are the weights
+of the modules' real code, mistakes included.
 """
 
 from collections.abc import Iterator, Sequence

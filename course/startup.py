@@ -18,7 +18,7 @@ INSTALL = "pip install -c constraints.txt -e ."
 
 
 def begin() -> None:
-    """Exit with a message on what is missing and how to fix it, unless this Python can run the course."""
+    """Exit with a message that explains what is missing and how to fix it, unless this Python can run the course."""
     replace_unknown()
     if words := problem():
         print(words, file=sys.stderr)
@@ -26,14 +26,14 @@ def begin() -> None:
 
 
 def replace_unknown() -> None:
-    """Print "?" for characters that the console or pipe does not support, instead of failing."""
+    """Print "?" for characters that the console or pipe does not support, rather than failing."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
 
 
 def problem(version: tuple[int, ...] = sys.version_info[:3], root: str = ROOT) -> str:
-    """Return what this Python lacks, and the command to fix it; "" if nothing.
+    """Return what this Python lacks, and the command to fix it; "" if it lacks nothing.
 
     Args:
         version: the version of Python.

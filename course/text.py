@@ -47,7 +47,7 @@ class Tokenizer:
                 bos_id=BOS,
                 eos_id=EOS,
                 unk_id=UNK,
-                num_threads=1,  # with more threads the result would depend on their timing
+                num_threads=1,  # with more threads, the result would depend on timing
                 minloglevel=2,
             )
         except RuntimeError as error:
@@ -89,7 +89,7 @@ def pad(sequences: Sequence[Sequence[int]]) -> tuple["torch.Tensor", "torch.Tens
 def edit_distance(tokens: Sequence[object], reference: Sequence[object]) -> int:
     """The number of replacements, insertions and deletions between two sequences (Levenshtein, 1966).
 
-    Computed by `editdistance`, or by `rapidfuzz` where that has no build (Python 3.13 and later).
+    Computed by `editdistance`, or by `rapidfuzz` where `editdistance` has no build (Python 3.13 and later).
     """
     try:
         import editdistance

@@ -1,7 +1,7 @@
 """`python -m course.update HANDOUT.zip`: install a corrected handout mid-term, keeping everything you wrote.
 
 Files of the course are replaced. A module or notebook in `notebooks` that you have changed stays, and the new version
-is put beside it (`mha.new.py`). Other course files that you have changed are kept beside the new ones
+is saved next to it (`mha.new.py`). Your changed versions of other course files are kept next to the new ones
 (`grade.yours.py`). Files that are not in the handout are not touched.
 """
 
@@ -34,7 +34,7 @@ class Done:
     """The outcome for all files."""
 
     replaced: list[str] = field(default_factory=list)
-    beside: dict[str, str] = field(default_factory=dict)  # kept file -> the new version beside it
+    beside: dict[str, str] = field(default_factory=dict)  # kept file -> the new version next to it
     saved: dict[str, str] = field(default_factory=dict)  # replaced file -> the copy of the old version
 
 
@@ -101,9 +101,9 @@ def known(root: Path) -> dict[str, str]:
 
 
 def digest(data: bytes, name: str) -> str:
-    """Return the SHA-256 of a file of this name.
+    """Return the SHA-256 of the content of a file called `name`.
 
-    Line ends are ignored, since editors and git change them. For a notebook only the cells' sources count, not their
+    Line endings are ignored, since editors and git change them. For a notebook only the cells' sources count, not their
     outputs: running a notebook does not change it.
     """
     data = data.replace(b"\r\n", b"\n")

@@ -1,7 +1,7 @@
 """The assignments of the course, a package each: tests, stand-ins, known mistakes, stored tensors.
 
-The engine finds them by folder. `autograder.assignments.NAME` is the folder NAME of the course's assignments, wherever
-the course is.
+The engine finds them by folder. `autograder.assignments.NAME` is the folder NAME among the course's assignments,
+wherever the course is.
 """
 
 from autograder.manifest.course_config import course_config, courses_of_packages

@@ -1,8 +1,9 @@
 """Correct alternatives to the solution, to check that each gets full marks. Never shipped to students.
 
-`formulations/` of an assignment lists, as `FORMULATIONS`, texts that replace solution regions. A folder of
-`tests/correct_programs/` has a program written without looking at the solution: whole modules, or, below a first line
-`# Differs from the solution in:`, only the functions, methods and classes that differ.
+A formulation is a correct way of writing parts of a module: strings that replace solution regions. An assignment's
+package `formulations` lists its formulations in `FORMULATIONS`. A folder of `tests/correct_programs/` has a program
+written without looking at the solution: whole modules, or, below a first line `# Differs from the solution in:`, only
+the functions, methods and classes that differ.
 """
 
 import ast
@@ -26,11 +27,11 @@ Change = tuple[int, int, int, list[str]]
 
 @dataclass(frozen=True)
 class Formulation:
-    """A correct alternative for parts of one module."""
+    """A formulation: a correct way of writing parts of one module."""
 
     id: str
     module: str
-    regions: Mapping[str, tuple[str, ...]]  # "Class.method" or "function" -> the texts of its regions, in order
+    regions: Mapping[str, tuple[str, ...]]  # "Class.method" or "function" -> the new code of its regions, in order
     imports: str = ""  # additional imports
     # Whether the result for a query that may attend to nothing is finite, as a docstring requires. Graded comparisons
     # skip such queries, since the common filling with -inf results in NaN.
@@ -105,9 +106,9 @@ def program(folder: Path, assignment: Assignment) -> dict[str, str]:
 
 
 def with_differences(source: str, differences: str) -> str:
-    """Replace functions, methods and classes of a module by those of a second text.
+    """Replace functions, methods and classes of a module with those in a second source string.
 
-    A class with the same bases and decorators keeps the methods that the second text lacks. New imports come after
+    A class with the same bases and decorators keeps the methods missing from the second string. New imports come after
     those of the module, and `from __future__` before them. Other new statements come before the next replaced
     definition, or at the end.
     """
@@ -119,7 +120,7 @@ def with_differences(source: str, differences: str) -> str:
 
 
 def _changes(old: Block, new: Block, lines: list[str]) -> Iterator[Change]:
-    """Yield changes: first line, order among changes of the line, last line (first line - 1 to insert), and text."""
+    """Yield changes: first line, order among changes at that line, last line (first line - 1 to insert), and code."""
     defined = {_name(node): node for node in old.body if _name(node)}
     imports = [node for node in old.body if isinstance(node, (ast.Import, ast.ImportFrom))]
     first, imported = (imports[0].lineno, _last(imports[-1])) if imports else (1, 0)

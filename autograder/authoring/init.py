@@ -17,7 +17,7 @@ def write(folder: Path) -> list[str]:
     """Write a new course; return the names of its files.
 
     Raises:
-        UserError: if there is something in the folder that would be replaced.
+        UserError: if a file in the folder would be overwritten.
     """
     files = {path.name.replace("dot-", "."): path for path in TEMPLATE.iterdir() if path.is_file()}
     files |= {name: project_files() / name for name in OWN}

@@ -47,14 +47,14 @@ class StripModules(NbGraderPreprocessor):  # type: ignore[misc]
         titles = {name: title_of(data) for name, data in notebooks.items()}
         words = way_on(known, f"{ids['notebook']}.ipynb", titles)
         nb.cells.append(nbformat.v4.new_markdown_cell(words, id="way-on"))
-        # nbconvert writes these beside the notebook once all preprocessors have succeeded.
+        # nbconvert writes these next to the notebook once all preprocessors have succeeded.
         beside = {name: text.encode() for name, text in stubs.items()} | {NAME: start_notebook(known, notebooks)}
         resources.setdefault("outputs", {}).update(beside)
         return nb, resources
 
 
 class AnyNotebook(NotebookExporter):
-    """Reads the released notebook instead of a submitted one, and inserts the submitted texts."""
+    """Reads the released notebook instead of a submitted one, and inserts the student's cells as text."""
 
     def from_file(self, file_stream: Any, resources: Any = None, **options: Any) -> tuple[Any, Any]:
         """Read any submitted notebook. A rebuilt notebook is read unchanged."""
@@ -105,12 +105,12 @@ def forget_points(course: Any, ids: dict[str, str], notebooks: Iterable[str]) ->
 
 
 def is_linked(path: Path, root: Path) -> bool:
-    """Whether a submitted file is a symbolic link, or inside one: it leads to a file that was not handed in."""
+    """Whether a submitted path is a symbolic link or leads through one, so that its target was not handed in."""
     return any(step.is_symlink() for step in (path, *path.parents) if step.is_relative_to(root) and step != root)
 
 
 class RefuseFaults(NbGraderPreprocessor):  # type: ignore[misc]
-    """Makes nbgrader report a grade cell that ended without points; which would otherwise get full or no points."""
+    """Makes nbgrader report a grade cell that ended without points, instead of giving it full or no points."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Fail unless every grade cell in the gradebook has run and returned points.
@@ -136,7 +136,7 @@ def without_points(cell: Any, no_module: bool) -> str:
 
     Args:
         cell: the executed cell.
-        no_module: whether the student submitted no module at all: then the cell ends in an error, and 0 points.
+        no_module: whether the student submitted no module at all, so that an error and 0 points are correct.
     """
     outputs = [] if cell is None or cell.cell_type != "code" else cell.outputs
     for output in outputs:

@@ -49,7 +49,7 @@ def in_tables(text: str, stages: dict[str, Stage]) -> str:
     """Update the points of stages in the tables of a Markdown text.
 
     Args:
-        stages: by the text that marks the first cell of a row, after the name in the last heading and a space.
+        stages: by assignment (from the last heading), a space, and the string that marks the first cell of a row.
     """
     lines, columns, section = text.split("\n"), dict[str, int](), ""
     for number, line in enumerate(lines):

@@ -167,7 +167,7 @@ def strip_module(source: str, module: str, assignment: Assignment, keep: Contain
 
 
 def _modules(folder: Path, assignment: Assignment) -> dict[str, str]:
-    """Return the source texts of the modules in a folder."""
+    """Return the source code of the modules in a folder."""
     if missing := [f"{name}.py" for name in assignment.modules if not (folder / f"{name}.py").is_file()]:
         raise UserError(f"{folder} lacks {', '.join(missing)}")
     return {name: (folder / f"{name}.py").read_text(encoding="utf-8") for name in assignment.modules}
@@ -232,7 +232,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def read_release(folder: Path) -> dict[str, str]:
-    """Return the text of every file by path, with "\\n" line ends; the caches of tools are left out."""
+    """Return the text of every file by path, with "\\n" line endings; the caches of tools are left out."""
     return {
         path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8", errors="replace")
         for path in sorted(folder.rglob("*"))

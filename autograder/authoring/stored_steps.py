@@ -44,7 +44,7 @@ def recipes(stage: Stage, code: Code, workers: Workers) -> dict[str, CallReplay]
 
 
 def traces(wanted: Iterable[CallReplay], code: Code, workers: Workers) -> dict[str, Trace]:
-    """Trace calls with some code; calls that fail or are not reproducible are left out."""
+    """Trace calls of the given code; calls that fail or are not reproducible are left out."""
     recorded: dict[str, Trace] = {}
     student = Student(workers, code)
     try:
@@ -61,7 +61,7 @@ def traces(wanted: Iterable[CallReplay], code: Code, workers: Workers) -> dict[s
 
 
 def steady(first: Trace, second: Trace) -> Trace | None:
-    """Mask the signatures that differ between two runs; None if the operations differ, or the signatures of a result.
+    """Mask the signatures that differ between two runs; None if the operations or a result's signatures differ.
 
     Dropout draws random numbers, and an object's `id` differs in every run. Times differ slightly, so Python numbers
     are compared exactly.

@@ -1,4 +1,4 @@
-"""Rebuild a submitted notebook for nbgrader: the released graded cells, and the texts of the student's cells."""
+"""Rebuild a submitted notebook for nbgrader: the released graded cells, and the text of the student's cells."""
 
 import copy
 import re
@@ -14,7 +14,7 @@ from nbgrader.utils import is_solution
 
 SKIP = "skip-execution"  # nbclient does not execute cells with this tag
 UNREADABLE = "*The notebook that was handed in cannot be read. Only the modules are graded.*"
-MAX_NOTEBOOK = 32_000_000  # characters; large notebooks of honest students contain pictures
+MAX_NOTEBOOK = 32_000_000  # characters; honest students' notebooks are large only if they contain pictures
 # Formatting time can grow with the square of the length. Longer texts are shown unformatted.
 MAX_FORMATTED = 10_000  # characters of a cell
 MAX_ALL_FORMATTED = 60_000  # characters of a notebook
@@ -30,10 +30,10 @@ HARMLESS = re.compile(r"https?:|[^:]*([/?#]|$)", re.IGNORECASE)
 
 
 def rebuilt(release: Any, submitted: list[Any]) -> Any:
-    """Insert a student's cells between the graded cells of the released notebook, as texts that are never run.
+    """Insert a student's cells between the graded cells of the released notebook, as text that is never run.
 
     Everything about the graded cells comes from the release: source, type, id, all metadata, and their order. So does
-    the metadata of the notebook, which names the kernel. A manually graded cell has the student's text.
+    the metadata of the notebook, which names the kernel. A manually graded cell contains the student's text.
 
     Args:
         release: the notebook as released.
@@ -81,11 +81,11 @@ def grade_id(cell: Any) -> str:
 
 
 def readable(cells: Iterable[Any], ours: set[str]) -> Iterable[Any]:
-    """Yield new cells with only the texts of a student's cells.
+    """Yield new cells that contain only the text of a student's cells.
 
     Args:
         cells: the student's cells.
-        ours: the texts of the release, which are kept unchanged.
+        ours: the texts in the release, which are kept unchanged.
     """
     left = MAX_ALL_FORMATTED
     for cell in cells:

@@ -243,10 +243,10 @@ def students_in(file: Path, found: list[Found]) -> set[str]:
 
 
 def refuse_mixture(students: list[str]) -> None:
-    """Refuse grades from different versions of the tests in one class, since they cannot be compared.
+    """Refuse to mix grades from different versions of the tests in one class, since they cannot be compared.
 
     Args:
-        students: those who would keep a grade from different tests.
+        students: the students who would keep a grade from different tests.
 
     Raises:
         UserError: if there are any.
@@ -286,7 +286,7 @@ def print_end(found: list[Found], records: Records) -> None:
 
 
 def groups_of(members: list[Member]) -> list[str]:
-    """Return the lines about groups; none if there are no groups."""
+    """Return the summary's lines about groups; none if there are no groups."""
     grouped = [one for one in members if one.group]
     groups = {one.group: one for one in grouped}
     problems = [f"  {group}: {one.why}" for group, one in groups.items() if one.why]
@@ -295,7 +295,7 @@ def groups_of(members: list[Member]) -> list[str]:
 
 
 def print_absent(members: list[Member]) -> None:
-    """Print which students on the roster have handed in nothing."""
+    """Print which students on the roster have not handed in anything."""
     config = course_config()
     people = read_people(config.roster, config.match)
     handed_in = set(people.called([one.student for one in members if one.submission]).values())
@@ -326,7 +326,7 @@ def write_gradebook(found: list[Found], records: Records, chosen: Assignment, ur
 
 
 def outcomes(queue: Queue, settings: Settings, args: argparse.Namespace) -> Generator[Outcome, None, None]:
-    """Grade the submissions in the queue, here or on a cluster."""
+    """Grade the submissions in the queue, on this machine or on a cluster."""
     if on_cluster(args):
         from autograder.classroom.dask_cluster import grade_on_cluster
 
@@ -335,7 +335,7 @@ def outcomes(queue: Queue, settings: Settings, args: argparse.Namespace) -> Gene
 
 
 class Progress:
-    """The progress display: a bar on a terminal, else a line every few seconds."""
+    """The progress display: a bar on a terminal, or else a line every few seconds."""
 
     def __init__(self, total: int) -> None:
         from rich.console import Console

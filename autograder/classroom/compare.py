@@ -1,6 +1,6 @@
 """`python -m autograder compare OLD NEW`: compare two runs of batch before grades are released.
 
-The result says who gains, who loses, and why. The runs may differ in tests, seeds, submissions, or in the staff's
+The result shows who gains, who loses, and why. The runs may differ in tests, seeds, submissions, or in the staff's
 decisions (review.csv).
 """
 
@@ -43,7 +43,7 @@ class Change:
 
     @property
     def gain(self) -> float:
-        """The gained points; negative for a loss."""
+        """The points gained; negative for a loss."""
         return (self.after or 0) - (self.before or 0)
 
 

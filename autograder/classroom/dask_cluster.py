@@ -1,7 +1,7 @@
-"""Grade a class on a Dask cluster: the scheduler sends submissions, as source text, to the workers of other machines.
+"""Grade a class on a Dask cluster: the scheduler sends submissions, as source code, to workers on other machines.
 
-Every machine of the cluster needs this project with its reference, in the same version. Each thread of a Dask worker
-keeps its own warm process, whose forks run the submissions, confined as on one machine.
+Every machine in the cluster needs the same version of this project, with its reference. Each thread of a Dask worker
+keeps its own warm process, whose forks run the submissions, confined as on a single machine.
 """
 
 import threading
@@ -17,7 +17,7 @@ from course.errors import UserError
 
 AHEAD = 2  # submissions in the cluster per thread: one being graded, one waiting
 WAIT_SECONDS = 30
-RETRIES = 1  # of tasks that raise; if a worker dies, the scheduler restarts its tasks elsewhere
+RETRIES = 1  # for tasks that raise; if a worker dies, the scheduler restarts its tasks elsewhere
 
 
 def grade_on_cluster(
@@ -26,7 +26,7 @@ def grade_on_cluster(
     """Grade submissions on a cluster; yield the outcomes as they arrive.
 
     Args:
-        address: the scheduler's address, or None if the file names it.
+        address: the scheduler's address, or None if the file contains it.
         scheduler_file: the file written by `dask scheduler --scheduler-file`.
 
     Raises:
@@ -40,7 +40,7 @@ def grade_on_cluster(
         completed = as_completed(loop=client.loop)
 
         def fill() -> None:
-            # A window, so that neither the scheduler nor this process holds a whole class; workers may come and go.
+            # A window, so that neither the scheduler nor this process holds a whole class. Workers may join or leave.
             window = max(AHEAD, AHEAD * sum(client.nthreads().values()))
             while len(under_way) < window and (submission := queue.take()) is not None:
                 key = f"grade-{uuid.uuid4().hex}"
@@ -63,7 +63,7 @@ def grade_on_cluster(
 
 
 def connect(address: str | None, scheduler_file: Path | None) -> Any:
-    """Return a client of the cluster once there is a worker.
+    """Return a client of the cluster once it has a worker.
 
     Raises:
         UserError: if there is no cluster, or it has no workers.
@@ -107,7 +107,7 @@ def outcome_of(future: Any, submission: Submission) -> Outcome:
         return Outcome.failed(submission, traceback.format_exc())
 
 
-# The rest runs in the workers of the cluster.
+# The rest runs in the cluster's workers.
 
 _of_thread = threading.local()
 _all: list[Grader] = []
@@ -117,7 +117,7 @@ def grade_there(settings: Settings, submission: Submission) -> Outcome:
     """Grade a submission in a Dask worker, with the warm process of this thread.
 
     Raises:
-        RuntimeError: if this machine has a different grader from the requesting one, or cannot confine submissions.
+        RuntimeError: if this machine's grader differs from the requesting machine's, or it cannot confine submissions.
     """
     from autograder.classroom.saved_results import grader_hash
     from autograder.sandbox.confine import unsupported
@@ -129,14 +129,14 @@ def grade_there(settings: Settings, submission: Submission) -> Outcome:
         if settings.confined and (why := unsupported()):
             raise RuntimeError(f"this worker cannot confine submissions: {why}")
         if grader is not None:
-            grader.close()  # from a different class, whose batch was stopped
+            grader.close()  # left by a different class, whose batch was stopped
         _of_thread.grader = grader = Grader(settings)
         _all.append(grader)
     return grader.grade(submission)
 
 
 def close_graders(settings: Settings) -> None:
-    """End this Dask worker's warm processes for a class."""
+    """Stop this Dask worker's warm processes for a class."""
     for grader in [grader for grader in _all if grader.settings == settings]:
         _all.remove(grader)
         grader.close()

@@ -180,7 +180,7 @@ def roster_of(args: argparse.Namespace, sheet: Sheet, grades: ClassGrades, polic
     """Return the roster of a gradebook file, and notes for the instructor.
 
     Raises:
-        UserError: if it is not a file of this kind.
+        UserError: if the file is not of this kind.
     """
     if args.kind == "moodle":
         return moodle_roster(sheet, args.match or "id", policy.late.zone if policy.late else None), []
@@ -286,7 +286,7 @@ def check_output(out: Path, details: Path, sources: Sequence[Path | None]) -> No
 
 
 def risky_cells(roster: Roster) -> list[str]:
-    """Warn if a spreadsheet would run cells of the roster as formulas. Changing them would break the import."""
+    """Warn if a spreadsheet would run cells in the roster as formulas. Changing them would break the import."""
     cells = (cell for cells in roster.sheet.rows for cell in cells)
     risky = [cell for cell in cells if harmless(cell) != cell and cell.strip("+-.,0123456789 ")]
     if not risky:

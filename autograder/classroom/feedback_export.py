@@ -1,9 +1,9 @@
 """`python -m autograder export feedback`: the students' pages in a zip file, named for upload to Moodle or Canvas.
 
 Moodle ("Upload multiple feedback files in a zip") expects folders as in its download, named
-"Full Name_123_assignsubmission_file_". Canvas ("Upload Submissions", which attaches a file to each) expects names as
-in its download: name_student_file_... For all other uses, the archive has a page per student and a list of students
-and pages, for a mail merge.
+"Full Name_123_assignsubmission_file_". Canvas ("Upload Submissions", which attaches a file to each submission) expects
+names as in its download: name_student_file_... For all other uses, the archive contains a page per student and a list
+of students and pages, for a mail merge.
 """
 
 import csv
@@ -69,7 +69,7 @@ def place_of(student: str, name: str, kind: str) -> str:
     """Return the name of a student's page in the zip file; "" if the platform could not assign it.
 
     Args:
-        name: of the submission, or of one of its files.
+        name: the name of the submission, or of one of its files.
     """
     if kind == "moodle":
         matched = DOWNLOADED.fullmatch(student)

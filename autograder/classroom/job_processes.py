@@ -1,4 +1,4 @@
-"""Grade submissions one by one in processes of this machine, each with its own warm process.
+"""Grade submissions one by one in processes on this machine, each with its own warm process.
 
 A class is graded by several such processes (jobs). Costly steps are done once per job: importing torch, reading the
 expected tensors, computing the reference results. The workers of a cluster use the same `Grader`.
@@ -20,7 +20,7 @@ from autograder.classroom.hidden_seed import seed_of_student
 from autograder.manifest import assignment
 from autograder.submissions.read_submission import Submission
 
-# A job that exceeds a submission's time limit by this many seconds is stuck and is ended. The time limit covers only
+# A job that exceeds a submission's time limit by this many seconds is stuck and is stopped. The time limit covers only
 # the student's code; the first submission also waits for torch and for the reference results.
 PATIENCE = 900.0
 
@@ -45,7 +45,7 @@ class Outcome:
     digest: str
     report: dict[str, Any] | None = None  # see autograder.grading.results.to_json
     feedback: str = ""  # the student's page
-    fault: str = ""  # why the grader failed, for the instructor; then there is no grade
+    fault: str = ""  # why the grader failed, for the instructor; if set, there is no grade
 
     @classmethod
     def failed(cls, submission: Submission, fault: str) -> "Outcome":
@@ -95,7 +95,7 @@ class Grader:
         return outcome
 
     def close(self) -> None:
-        """End the warm process."""
+        """Stop the warm process."""
         if self._workers is not None:
             with contextlib.suppress(Exception):
                 self._workers.close()
@@ -130,7 +130,7 @@ class Job:
         context = multiprocessing.get_context("spawn")
         self.channel, theirs = context.Pipe()
         self._process = context.Process(target=serve, args=(theirs, settings), daemon=True)
-        # Ctrl-C reaches all processes of a terminal. Only this one must react to it, and it ends the others.
+        # Ctrl-C reaches all processes of a terminal. Only this one must react to it, and it stops the others.
         with interrupts_ignored():
             self._process.start()
         theirs.close()
@@ -157,12 +157,12 @@ class Job:
             return submission, Outcome.failed(submission, f"the process that graded it ended with exit code {code}")
 
     def kill_if_stuck(self) -> None:
-        """End the process if a submission takes too long; its channel is then ready."""
+        """Stop the process if a submission takes too long; its channel is then ready."""
         if self._submission and time.monotonic() - self._started > self._limit:
             self._process.kill()
 
     def close(self) -> None:
-        """End the process, gracefully if it is idle."""
+        """Stop the process, gracefully if it is idle."""
         self.alive = False
         self.channel.close()
         if self._submission is None:
@@ -212,7 +212,7 @@ def serve(channel: Connection, settings: Settings) -> None:
 
 
 def end_with_parent() -> None:
-    """End this process when its parent has ended, in whatever way."""
+    """Stop this process when its parent has ended, in whatever way."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()

@@ -1,4 +1,4 @@
-"""not-graded.csv beside grades.csv: every file of a download that does not count, its student, and the reason."""
+"""not-graded.csv, next to grades.csv: each file in a download that does not count, its student, and the reason."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ class LeftOut:
     of_students: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)  # student -> (path, reason)
 
     def add(self, student: str, submission: Submission) -> None:
-        """Record the files of a student that do not count."""
+        """Record those of a student's files that do not count."""
         self.of_students[student] = submission.left
 
     def _rows(self) -> Iterator[tuple[str, str, str]]:
@@ -40,7 +40,7 @@ class LeftOut:
         write_whole(folder / FILE, text.getvalue().encode("utf-8-sig", errors="replace"))
 
     def __str__(self) -> str:
-        """Summarise the number of ungraded files and the names of unclaimed ones in a sentence."""
+        """Return a sentence with the number of ungraded files and the names of unclaimed ones."""
         nobodys, ignored = self.intake.unclaimed, self.intake.ignored
         of_students = [entry for left in self.of_students.values() for entry in left]
         handed_out = sum(why == HANDED_OUT for _, why in of_students)

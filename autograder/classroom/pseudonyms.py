@@ -1,6 +1,6 @@
 """Names that do not reveal who a student is, for reviewers. They stay the same within a results folder.
 
-They prevent recognition by accident, but do not stop a determined reviewer: the folder on the disk has the names.
+They prevent accidental recognition, but do not stop a determined reviewer: the folder on the disk has the names.
 """
 
 import base64
@@ -25,7 +25,7 @@ def pseudonym(secret: str, student: str) -> str:
 
 
 def without_name(text: str, name: str, shown: str) -> str:
-    """Replace a name in a text where it is a separate word."""
+    """Replace a name in a string where it is a separate word."""
     return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", shown, text)
 
 

@@ -1,8 +1,8 @@
 """The server of `python -m autograder review`: the review page, which writes into the results folder of a class.
 
-It listens on this machine only. Each reviewer has a link with a secret of their own, which becomes a cookie; so every
-change has its author. Requests from other sites are refused: the name in the address must be that of this machine, and
-changes must come from the page itself.
+It listens on this machine only. Each reviewer has a link with a secret of their own, which is kept in a cookie; so
+every change has a known author. Requests from other sites are refused: the name in the address must be that of this
+machine, and changes must come from the page itself.
 """
 
 import hmac
@@ -26,7 +26,7 @@ from autograder.reports.review_tables import FILES, Conflict, Row, change, read_
 from course.errors import UserError
 
 HERE = ("127.0.0.1", "localhost")
-MOST_BYTES = 65_536  # of a change
+MOST_BYTES = 65_536  # the limit for one change
 PAGE = re.compile(r"/(staff|feedback)/([\w.-]+\.html)", re.ASCII)
 
 
@@ -52,7 +52,7 @@ class Review:
         return {student: report for student, (_, report) in self._records().items()}
 
     def _records(self) -> dict[str, tuple[str, Report]]:
-        """The names of pages and the reports, by student; unchanged reports are not read again."""
+        """The page names and reports, by student; unchanged reports are not read again."""
         found = {}
         for path in sorted((self.folder / "results").glob("*.json")):
             changed = path.stat().st_mtime_ns
@@ -81,7 +81,7 @@ class Review:
         return found
 
     def without_names(self, words: str) -> str:
-        """Return a message as reviewers may read it."""
+        """Return the version of a message that reviewers are allowed to see."""
         for student in self.raw() if self.anonymous else ():
             words = without_name(words, student, self.shown(student))
         return words
@@ -107,7 +107,7 @@ class Review:
         return review_html(reports, self.tables(), pages, reviewers, who, self.anonymous)
 
     def file(self, folder: str, name: str) -> str | None:
-        """Return a page that batch has written; None if there is none, or if it would reveal names."""
+        """Return a page written by batch; None if it does not exist, or would reveal names."""
         student = None
         if self.anonymous:
             pages = {f"{self.shown(one)}.html": (one, page) for one, (page, _) in self._records().items()}
@@ -129,7 +129,7 @@ class Review:
         """Make a change; concurrent changes are made one after the other.
 
         Raises:
-            Conflict: if the row is no longer there.
+            Conflict: if the row no longer exists.
             UserError: if it is wrong.
         """
         table, before, after = asked.get("table"), asked.get("before"), asked.get("after")
@@ -238,7 +238,7 @@ class Handler(BaseHTTPRequestHandler):
             self._error(422, self.server.review.without_names(str(error)))
 
     def _of_this_machine(self) -> bool:
-        # A page of another site whose name was made to resolve to this machine would send that name.
+        # A page from another site, whose name was made to resolve to this machine, would send its own name.
         if urlsplit(f"//{self.headers.get('Host', '')}").hostname in HERE:
             return True
         self._error(403, "this server answers to 127.0.0.1 only")
@@ -277,7 +277,7 @@ class Handler(BaseHTTPRequestHandler):
         self._send(200, json.dumps(value, ensure_ascii=False), "application/json")
 
     def _error(self, status: int, words: str) -> None:
-        self.close_connection = True  # the unread rest of the request is not the next request
+        self.close_connection = True  # the unread rest of this request must not be read as the next one
         self._send(status, words, "text/plain; charset=utf-8")
 
     def _redirect(self, path: str, *headers: tuple[str, str]) -> None:

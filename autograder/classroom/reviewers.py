@@ -15,7 +15,7 @@ COLUMNS = ("student", "reviewer")
 
 
 def read_reviewers(folder: Path) -> dict[str, str]:
-    """Return the reviewers by student; nothing if there is no reviewers.csv.
+    """Return the reviewers by student; empty if there is no reviewers.csv.
 
     Raises:
         UserError: if the file lacks a column.
@@ -28,7 +28,7 @@ def read_reviewers(folder: Path) -> dict[str, str]:
 def deal(students: Iterable[str], reviewers: Sequence[str], before: Mapping[str, str]) -> dict[str, str]:
     """Assign each student without a reviewer to the reviewer with the fewest; nobody's reviewer changes.
 
-    The order is unrelated to the order of names, and is the same each time.
+    Students are assigned in an order that is unrelated to their names and always the same.
     """
     dealt = dict(before)
     load = Counter(dict.fromkeys(reviewers, 0))

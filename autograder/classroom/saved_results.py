@@ -1,4 +1,4 @@
-"""The folder with the results of a class: a file for each student, complete at any time.
+"""The folder with the results of a class: a file for each student, complete at all times.
 
 batch.json             assignment and seed
 results/anna.json      a student's report, and the settings it depends on
@@ -48,7 +48,7 @@ from autograder.submissions.find_submissions import Found
 from course.errors import UserError
 from course.location import ENGINE, checkpoints, course_folder
 
-# Files that affect grades; a change in the other packages, which read, print or write, needs no regrading.
+# Files that affect grades; a change in the other packages, which read, print or write, requires no regrading.
 DECIDING = (
     "manifest/*.py",
     "forbidden/*.py",
@@ -82,7 +82,7 @@ class Records:
     """The results of a class in a folder, which is locked until `close`.
 
     Raises:
-        UserError: if the folder cannot be used, or is in use.
+        UserError: if the folder cannot be used, or is already in use.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -178,7 +178,7 @@ class Records:
         write_whole(self._path(found), json.dumps(entry, indent=1).encode())
 
     def others(self, found: Found, settings: Settings) -> bool:
-        """Whether a student has a grade from different tests: another grader version, other hidden inputs."""
+        """Whether a student's grade is from different tests: a different grader version or different hidden inputs."""
         entry = self.read(found)
         kept = entry.get("settings") or {}
         return (
@@ -223,7 +223,7 @@ class Records:
         """The verdict on a student's submission; if the grader failed, its outcome says so.
 
         Raises:
-            UserError: if a decision of the staff does not fit it.
+            UserError: if a staff decision does not fit it.
         """
         report = self.report(found) or replace(fault_report(found.assignment), submission=found.student)
         people = list(students) or [found.student]
@@ -239,7 +239,7 @@ class Records:
                     path.unlink()
 
     def write_pages(self, students: Sequence[Found], fresh: Container[str]) -> None:
-        """Write the pages of the staff, those of students with decisions of the staff, and the verdicts.
+        """Write the staff's pages, the pages of students with staff decisions, and the verdicts.
 
         Args:
             fresh: the students graded in this run.
@@ -247,7 +247,7 @@ class Records:
         from autograder.reports.staff_page import staff_html
         from autograder.reports.student_feedback import feedback_html
 
-        record = self.folder / "staff" / "reviewed.json"  # the students whose feedback contains decisions of the staff
+        record = self.folder / "staff" / "reviewed.json"  # students whose feedback contains staff decisions
         before = json.loads(record.read_bytes()) if record.exists() else []
         whose = defaultdict[str, list[str]](list)
         for member in self.members(students):
@@ -292,7 +292,7 @@ class Records:
                 points |= {
                     (test.stage, test.name, part.name): part.points for test in report.tests for part in test.parts
                 }
-                # A test that is forbidden as a whole has no parts.
+                # A test that failed as a whole for forbidden code has no parts.
                 numbers = [points.get(test, "") for test in tests]
                 numbers += [*(stage.points for stage in report.stages), report.points]
                 row += [*(number if number == "" else f"{number:.10g}" for number in numbers), "graded"]
@@ -304,7 +304,7 @@ class Records:
         """Write report.html and review.html.
 
         Args:
-            left_out: the sentence about files that are not graded.
+            left_out: the sentence about ungraded files.
         """
         from autograder.reports.class_report import class_html
         from autograder.reports.review_page import review_html
@@ -326,7 +326,7 @@ class Records:
 
 
 class Reports(Sequence[Report]):
-    """The reports of a class, read on access: those of a large class do not fit into memory."""
+    """The reports of a class, read on access: a large class's reports do not fit into memory."""
 
     def __init__(self, records: Records, students: Sequence[Found]) -> None:
         self._records, self._students = records, students

@@ -19,7 +19,7 @@ def export_similarity(submissions: Path, out: Path, chosen: Assignment, groups: 
     """Write the modules of a class.
 
     jplag/submissions/anna/*.py, jplag/stubs/*.py    a folder for each student
-    dolos/submissions/anna.py, dolos/stubs.py        one file for each, since Dolos compares files; dolos/info.csv
+    dolos/submissions/anna.py, dolos/stubs.py        one file per student, since Dolos compares files; dolos/info.csv
 
     Args:
         submissions: folder or zip file, as for batch.

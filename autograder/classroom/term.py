@@ -125,7 +125,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def final(config: CourseConfig, people: People, names: list[str]) -> tuple[list[Final], list[str]]:
-    """Return the final grades, by the plan in course.toml, and notes for the instructor.
+    """Return the final grades, computed by the plan in course.toml, and notes for the instructor.
 
     Args:
         names: the assignments with results.

@@ -16,7 +16,7 @@ from autograder.reports.verdict import Audience, Verdict, as_text, fault_report,
 from autograder.reports.write_files import write_whole
 from course.errors import UserError
 
-FORMATS: dict[str, tuple[str, Callable[[Verdict], str]]] = {  # the ending of the files, and what is in them
+FORMATS: dict[str, tuple[str, Callable[[Verdict], str]]] = {  # the files' extension, and the function that writes them
     "json": (".json", as_text),
     "junit": (".xml", junit),
     "sarif": (".sarif", lambda found: as_text(sarif(found))),
@@ -26,7 +26,7 @@ FORMATS: dict[str, tuple[str, Callable[[Verdict], str]]] = {  # the ending of th
 
 
 def export_verdict(results: Path, out: Path, form: str, audience: Audience) -> Iterator[str]:
-    """Write the verdicts; yield lines that say what was written.
+    """Write the verdicts; yield lines that describe what was written.
 
     Args:
         results: folder that batch has written.

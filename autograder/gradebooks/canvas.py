@@ -1,8 +1,8 @@
-"""Read and fill the gradebook file of Canvas, by the rules of Canvas' own importer.
+"""Read and fill in a Canvas gradebook file, by the rules of Canvas' own importer.
 
 The first row names the columns: Student (or LastName, FirstName), ID, optionally SIS User ID, SIS Login ID and others,
 then Section, then a column "Name (number)" for each assignment, then read-only totals. A row of posting policies may
-precede the students, and so does a row that begins with "Points Possible". Excused students have "EX", students
+precede the students, as does a row that begins with "Points Possible". Excused students have "EX", students
 without the assignment "N/A". An empty cell would clear the grade in Canvas, so cells that get no grade keep their
 content.
 """

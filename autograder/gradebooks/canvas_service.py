@@ -1,4 +1,4 @@
-"""An assignment on Canvas, through its REST API, with a teacher's token (Account, Settings, New Access Token)."""
+"""An assignment on Canvas, through its REST API, with a teacher's token (from Account, Settings, New Access Token)."""
 
 import time
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ class CanvasAssignment:
         self._criteria = self._about.get("rubric") or []
 
     def _all(self, path: str, *fields: tuple[str, str]) -> list[Any]:
-        """All pages of a list."""
+        """All pages of a paginated list."""
         found, following = self._service.ask(path, [*fields, ("per_page", "100")])
         while following:
             page, following = self._service.ask(following)

@@ -23,7 +23,7 @@ TOLERANCE = Fraction(1, 1000)  # for rounding errors in a total
 
 @dataclass(frozen=True)
 class StagePoints:
-    """The points of a student in a stage, after the staff's decisions."""
+    """A student's points in a stage, after the staff's decisions."""
 
     name: str
     title: str
@@ -36,7 +36,7 @@ class Details:
     """Details of a submission besides its points."""
 
     stages: tuple[StagePoints, ...] = ()
-    comments: tuple[str, ...] = ()  # of the staff
+    comments: tuple[str, ...] = ()  # comments by the staff
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def read_class(folder: Path) -> ClassGrades:
     ungraded: dict[str, str] = {}
     unconfined = visible_only = 0
     submissions: dict[str, str] = {}
-    of_submission: dict[str, Points] = {}  # which several students of a group share
+    of_submission: dict[str, Points] = {}  # several students in a group share these
     details: dict[str, Details] = {}
     for cell, total, status, handed_in in rows:
         entry = entries.get(handed_in)
@@ -140,7 +140,7 @@ def _entries(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def graders(entries: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return a note if students were graded with different versions of the tests; empty if all had the same.
+    """Return a note if students were graded with different versions of the tests; empty if all had the same version.
 
     Args:
         entries: the students' records written by batch.

@@ -1,7 +1,7 @@
 """The final grades of a term, with their arithmetic: late days and slip days, dropped assignments, weights.
 
 Pure functions with exact numbers. Each assignment's grade is computed by its policy, as a percentage of its full
-marks. The lowest are dropped. The rest is averaged by weight, and only then rounded, half up, to two decimals.
+marks. The lowest grades are dropped. The weighted average of the rest is rounded, half up, to two decimals.
 """
 
 from collections import Counter
@@ -86,7 +86,7 @@ def assessed_in(
 
 
 def named(times: Mapping[str, datetime], students: Iterable[str]) -> dict[str, datetime]:
-    """Return times by the submissions' own spelling, if a submission has that name."""
+    """Return the times, with a submission's own spelling as the key if a submission has that name."""
     spelled = {normal(student): student for student in students}
     return {spelled.get(key, key): moment for key, moment in times.items()}
 
@@ -94,7 +94,7 @@ def named(times: Mapping[str, datetime], students: Iterable[str]) -> dict[str, d
 def slip_days(term: Sequence[Assessed], budget: int, each: int | None) -> dict[str, dict[str, int]]:
     """Return the slip days that students use: by assignment, by normalised name.
 
-    They are used automatically, in the order of the deadlines, as many as an assignment needs. Work that comes after
+    They are used automatically, in the order of the deadlines, as many as an assignment needs. Work handed in after
     the last moment uses none.
 
     Args:
@@ -121,7 +121,7 @@ def final_grades(
     """Return the final grades.
 
     Args:
-        students: everybody who gets one; what a student has not handed in counts as 0.
+        students: everybody who gets a grade; work that a student has not handed in counts as 0.
         drop: the number of assignments with the lowest percentages that do not count.
     """
     slips = slip_days(term, budget, each)

@@ -36,10 +36,10 @@ class Late:
 
     deadline: datetime
     percent_per_day: Fraction = NONE
-    days: str = STARTED  # or EXACT: fractions of a day cost their share
+    days: str = STARTED  # or EXACT: a fraction of a day costs that fraction of the penalty
     percent_of: str = EARNED  # or FULL_MARKS
     max_percent: Fraction = Fraction(100)
-    grace: timedelta = timedelta(0)  # a tolerance; beyond it, lateness counts from the deadline
+    grace: timedelta = timedelta(0)  # a tolerance; beyond it, lateness is counted from the deadline
     last: datetime | None = None  # work after this moment gets no points
     extensions: Mapping[str, datetime] = field(default_factory=dict)  # normalised name -> deadline; shifts `last`
     zone: tzinfo | None = None  # for times without a zone; None rejects them
@@ -57,12 +57,12 @@ class Late:
         return Fraction(ceil(days)) if self.days == STARTED else days
 
     def _lateness(self, due: datetime, handed_in: datetime) -> timedelta:
-        """The time between two moments; the difference of the zone's clock times if that is less."""
+        """The time between two moments, or the difference between the zone's clock times if that is less."""
         real = handed_in - due
         if self.zone is None:
             return real
         start, end = (moment.astimezone(self.zone).replace(tzinfo=None) for moment in (due, handed_in))
-        # In the repeated hour, late work stays late.
+        # In the repeated hour, late work is still late.
         return min(real, max(end - start, timedelta.resolution)) if real > timedelta(0) else real
 
     def too_late(self, student: str, handed_in: datetime) -> bool:
@@ -105,7 +105,7 @@ def grade_of(
 
     Args:
         handed_in: the time of submission; required if the policy has deadlines.
-        free: the slip days that the student can use; None: those that the policy has under the student's name.
+        free: the slip days that the student can use; None: those listed in the policy for the student.
     """
     raw = points.required + points.extra
     counted = min(raw, points.full) if policy.capped else raw

@@ -1,7 +1,7 @@
 """groups.csv: who hands in together. One submission of a group counts for all its members.
 
-A row: group, student. A submission belongs to a group if it is named after the group or after a member, as folders, or
-as Canvas or Moodle name downloads. Several submissions of a group must be identical (Moodle gives each member a copy).
+A row: group, student. A submission belongs to a group if it is named after the group or a member, directly or in the
+way Canvas or Moodle name downloads. Several submissions of a group must be identical (Moodle gives each member a copy).
 """
 
 from collections import defaultdict
@@ -67,7 +67,7 @@ class Groups:
 
 
 def _keys(name: str) -> list[str]:
-    """The forms of a name in groups.csv: as it is, and as Canvas and Moodle write it into file names."""
+    """The forms of a name in groups.csv: unchanged, and as Canvas and Moodle write it into file names."""
     return [normal(name), normal(canvas.letters(name)), normal(moodle.as_in_files(name))]
 
 

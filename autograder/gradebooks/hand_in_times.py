@@ -25,10 +25,10 @@ MAX_TIMESTAMP = 200  # bytes; nbgrader's line is far shorter
 
 
 def find_zone(name: str) -> tzinfo:
-    """Return the time zone with a name such as Europe/Berlin, UTC or +02:00.
+    """Return the time zone for a name such as Europe/Berlin, UTC or +02:00.
 
     Raises:
-        UserError: if there is none.
+        UserError: if there is no such time zone.
     """
     if name in ("Z", "UTC"):
         return timezone.utc
@@ -66,7 +66,7 @@ def read_moment(text: str, zone: tzinfo | None) -> datetime:
         zone: for a time without a zone; None rejects such times.
 
     Raises:
-        UserError: if the text is not a time.
+        UserError: if the string is not a time.
     """
     matched = MOMENT.fullmatch(text.strip())
     try:
@@ -84,7 +84,7 @@ def read_moment(text: str, zone: tzinfo | None) -> datetime:
 
 
 def timestamps(found: Iterable[Found], assignment: str) -> tuple[dict[str, datetime], list[str]]:
-    """Read nbgrader's timestamps beside the submissions, by normalised name, and describe those that cannot be read.
+    """Read nbgrader's timestamps next to the submissions, by normalised name, and describe unreadable ones.
 
     Students without such a file, or with an unreadable one, are left out: students can add the file themselves, and it
     must not stop the class. As in nbgrader, a timestamp without a zone is UTC.
@@ -111,7 +111,7 @@ def hand_in_times(
     """Return the submission times by normalised name, and notes on unreadable ones.
 
     Args:
-        times: a file, as for `times_in`; it overrides the timestamps.
+        times: a file, as for `times_in`; its times override the timestamps.
         submissions: what was handed in, with nbgrader's timestamps.
     """
     known: dict[str, datetime] = {}

@@ -25,7 +25,7 @@ def match(students: Iterable[str], keys: Mapping[int, str], key_of: Callable[[st
 
     Args:
         students: the names of the submissions.
-        keys: row -> the cell by which students are matched.
+        keys: row -> the content of the cell by which students are matched.
         key_of: maps a submission's name to the content of that cell; "" if the name does not contain it.
     """
     rows: dict[str, list[int]] = defaultdict(list)

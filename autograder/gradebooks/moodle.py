@@ -1,9 +1,9 @@
-"""Read and fill the offline grading worksheet of a Moodle assignment, by the rules of Moodle's own importer.
+"""Read and fill in a Moodle assignment's offline grading worksheet, by the rules of Moodle's own importer.
 
 Moodle needs the columns Identifier ("Participant 123"), Grade and "Last modified (grade)". It skips rows without a
 grade, and silently skips grades above the maximum. Feedback that differs from Moodle's own replaces it, even if empty.
 The folders of downloaded submissions are named "Full Name_123_assignsubmission_file_" ("Participant_123_..." with blind
-marking). The number is that of the Identifier, and students are matched by it.
+marking). The number is the one in the Identifier, and students are matched by it.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""An assignment on Moodle, through its web service, which an administrator turns on and gives a token for.
+"""An assignment on Moodle, through its web service, which an administrator must enable and issue a token for.
 
 Functions that the token must be allowed to call: mod_assign_get_assignments, mod_assign_list_participants,
 mod_assign_get_user_mappings, mod_assign_get_submissions, mod_assign_get_grades, mod_assign_get_submission_status,
@@ -154,5 +154,5 @@ class MoodleAssignment:
 
 
 def _plain(html: str) -> str:
-    """The text of feedback that we have sent, without the HTML that Moodle has added."""
+    """The text of feedback that we sent, without the HTML that Moodle added."""
     return unescape(re.sub(r"<[^>]*>", "", re.sub(r"<br\s*/?>\n?", "\n", html))).strip()

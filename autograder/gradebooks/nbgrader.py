@@ -31,7 +31,7 @@ class Place:
 
     @property
     def name(self) -> str:
-        """The address without a password.
+        """The address, without its password.
 
         Raises:
             UserError: if it is not a database address.
@@ -66,7 +66,7 @@ def place_of(url: str) -> Place:
     app.raise_config_file_errors = True
     try:
         app.load_config_file()
-    except Exception as error:  # the configuration is a program
+    except Exception as error:  # the configuration file is a program
         raise UserError(f"{CONFIG} cannot be run: {type(error).__name__}: {error}") from error
     course = CourseDirectory(config=app.config)
     penalties = AssignLatePenalties(config=app.config)
@@ -124,13 +124,13 @@ def cell_of(stage: Stage) -> tuple[str, str]:
 
 
 def write_points(place: Place, assignment: Assignment, graded: Iterable[tuple[Found, Report]]) -> None:
-    """Write the points of students; repeating it changes nothing.
+    """Write students' points; repeating it changes nothing.
 
     Args:
         graded: students with a result; if the grader failed on a student, the gradebook is left unchanged.
 
     Raises:
-        UserError: if the gradebook cannot be used. Points written before that stay.
+        UserError: if the gradebook cannot be used. Points that were already written are kept.
     """
     with opened(place, assignment) as gradebook:
         for submitted, report in graded:
@@ -152,7 +152,7 @@ def write_points(place: Place, assignment: Assignment, graded: Iterable[tuple[Fo
 
 
 def penalize(submission: Any, penalties: Any) -> None:
-    """Set the late penalties like `nbgrader autograde`: they depend on the points."""
+    """Set the late penalties, which depend on the points, as `nbgrader autograde` does."""
     late = submission.total_seconds_late
     for notebook in submission.notebooks:
         plugin, score = penalties.plugin_inst, notebook.score
@@ -161,6 +161,6 @@ def penalize(submission: Any, penalties: Any) -> None:
 
 
 def handed_in(found: Found) -> datetime | None:
-    """Return the time of submission from nbgrader's timestamp beside the modules; None if there is none."""
+    """Return the submission time from nbgrader's timestamp next to the modules; None if there is no timestamp."""
     times, _ = timestamps([found], found.assignment.name)
     return next(iter(times.values()), None)

@@ -1,8 +1,8 @@
-"""Fill the gradebook files of Brightspace and Blackboard, or any CSV file that has a row for each student.
+"""Fill in gradebook files of Brightspace and Blackboard, or any CSV file that has a row for each student.
 
 Brightspace: OrgDefinedId and Username begin with "#", grade items are called "NAME Points Grade <Numeric MaxPoints:100
 ...>", and the last column, End-of-Line Indicator, is "#". Blackboard: grade columns are called "NAME [Total Pts: 100
-Score] |12345"; an upload is matched by the number. Totals ("up to 100") are computed there.
+Score] |12345"; an upload is matched by the number. Totals ("up to 100") are computed by the platform.
 """
 
 import re
@@ -23,7 +23,7 @@ ALIASES = {
 
 
 def brightspace_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:
-    """Return the roster of a gradebook that Brightspace exported.
+    """Return the roster from a gradebook that Brightspace exported.
 
     Args:
         column: the header of the grade item, or its name.
@@ -41,7 +41,7 @@ def brightspace_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:
 
 
 def blackboard_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:
-    """Return the roster of a gradebook that Blackboard exported.
+    """Return the roster from a gradebook that Blackboard exported.
 
     Args:
         column: the header of the grade column, its name, or its number.
@@ -78,7 +78,7 @@ def _roster(sheet: Sheet, items: re.Pattern[str], column: str, matched_by: str, 
 
 
 def csv_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:
-    """Return the roster of any CSV file whose first row names the columns.
+    """Return the roster from any CSV file whose first row names the columns.
 
     Args:
         column: the header of the column for the grades.

@@ -1,4 +1,4 @@
-"""Who handed in what: the students on the roster, and the submissions named after them."""
+"""Which student handed in which submission: the roster, and the submissions named after the students on it."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ class People:
     _by_key: Mapping[str, str] = field(default_factory=dict)  # a normalised cell of a row -> the name in that row
 
     def name(self, submission: str) -> str:
-        """Return the name of the student whose submission it is; the submission's own name if nobody is found."""
+        """Return the name of the student who made a submission; its own name if no student is found."""
         parts = (
             submission,
             *(read(submission) for room in (canvas, moodle) for read in (room.number_in, room.name_in)),
@@ -46,8 +46,8 @@ def read_people(path: Path | None, match: str = "", aliases: bool = False) -> Pe
     """Read the roster: a CSV file with the columns student and name, and any others that identify a student.
 
     Args:
-        match: the column that submissions are named after; "" means any of them that fits.
-        aliases: whether rows with the same name are the same student, called differently in different assignments.
+        match: the column that submissions are named after; "" means any matching column.
+        aliases: whether rows with the same name are one student, whose identifiers differ between assignments.
 
     Raises:
         UserError: if it is not such a file.

@@ -71,7 +71,7 @@ def policy_of_course(config: CourseConfig, assignment: str) -> Policy:
 
 
 def policy_from(grade: "Table", late: "Table") -> Policy:
-    """Return the policy of two tables; without a deadline, nothing is late."""
+    """Return the policy from two tables; without a deadline, nothing is late."""
     extra = grade.choice("extra_credit", ("counts", "capped"))
     worth = grade.number("points", 1, 10_000) if "points" in grade.entries else None
     return Policy(read_late(late) if "deadline" in late.entries else None, extra == "capped", worth)

@@ -21,7 +21,7 @@ class Held:
     grade: Decimal | None = None
     comments: tuple[str, ...] = ()
     rubric: dict[str, Decimal] = field(default_factory=dict)  # criterion -> points
-    takes_comment: bool = True  # False if comments are off, or somebody else's would be lost
+    takes_comment: bool = True  # False if comments are off, or if somebody else's would be lost
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Change:
     name: str
     grade: Decimal
     before: Decimal | None
-    comment: str = ""  # "" if it is there already
+    comment: str = ""  # "" if the platform already has it
     rubric: dict[str, Decimal] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -48,7 +48,7 @@ class Platform(Protocol):
     notes: list[str]
 
     def roster(self, students: Sequence[str], match: str | None, policy: Policy) -> Roster:
-        """Return its students as the gradebook file that it would export."""
+        """Return its students, as in the gradebook file that it would export."""
 
     def held(self, users: Sequence[str]) -> dict[str, Held]:
         """Return the existing grades, by student number."""
@@ -66,7 +66,7 @@ class Plan:
 
     lines: list[Line]
     changes: list[Change]
-    same: int  # grades that are there already
+    same: int  # grades that the platform already has
     roster: Roster
 
 
@@ -102,7 +102,7 @@ def plan(
 
 
 def send(platform: Platform, changes: Sequence[Change], say: Callable[[str], None]) -> list[Change]:
-    """Send what is planned, then read it back; return what has not arrived.
+    """Send the planned changes, then read them back; return the changes that have not arrived.
 
     Raises:
         UserError: if the platform refuses. What has arrived by then is not sent again by the next run.

@@ -1,4 +1,4 @@
-"""Fill the grades of a class into a roster: a file that Canvas or Moodle exported and will import again."""
+"""Enter the grades of a class into a roster: a file that Canvas or Moodle exported and will import again."""
 
 import re
 from collections.abc import Callable, Collection
@@ -26,7 +26,7 @@ class Roster:
     column: int
     keys: dict[int, str]  # row -> the key by which students are matched
     names: dict[int, str]  # row -> the name, for people
-    key_of: Callable[[str], str]  # maps a submission's name to the key in its row
+    key_of: Callable[[str], str]  # maps a submission's name to the key of its row
     possible: dict[int, Fraction]  # row -> full marks in the gradebook
     locked: dict[int, str]  # row -> why its grade must not change
     ceiling: str = ""  # why no grade may exceed full marks; "" if it may
@@ -96,7 +96,7 @@ def fill(roster: Roster, grades: ClassGrades, policy: Policy, times: dict[str, d
 
 
 def check(roster: Roster, row: int, student: str, grade: Grade, policy: Policy) -> None:
-    """Refuse grades on a different scale, before 90 of 100 points become 90 of 50."""
+    """Refuse grades on a different scale: 90 of 100 points must not become 90 of 50."""
     points = grade.points
     worth = points.full if policy.worth is None else policy.worth
     with_extra = worth if policy.capped else worth * (points.full + points.all_extra) / points.full
@@ -113,7 +113,7 @@ def check(roster: Roster, row: int, student: str, grade: Grade, policy: Policy) 
 
 
 def write_feedback(roster: Roster, row: int, grade: Grade) -> str:
-    """Explain the grade to the student, unless the cell has other text; return a note for the instructor."""
+    """Explain the grade to the student, unless the cell contains other text; return a note for the instructor."""
     if roster.feedback is None:
         return ""
     if (old := roster.sheet.cell(row, roster.feedback)) and FEEDBACK not in old:
@@ -123,6 +123,6 @@ def write_feedback(roster: Roster, row: int, grade: Grade) -> str:
 
 
 def read_number(text: str) -> Fraction | None:
-    """Parse a number with a decimal point or comma; None if the text is not a number."""
+    """Parse a number with a decimal point or comma; None if the string is not a number."""
     matched = re.fullmatch(r"(\d+)(?:[.,](\d+))?", text.strip())
     return Fraction(f"{matched[1]}.{matched[2] or 0}") if matched else None

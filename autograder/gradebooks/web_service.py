@@ -14,12 +14,12 @@ from course.errors import UserError
 
 TRIES = 4  # of a request that only reads
 SECONDS = 60.0
-PAUSE = 1.0  # before the second try; then twice as long, and so on
+PAUSE = 1.0  # before the second try; doubled after each further try
 BUSY = (429, 502, 503, 504)
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Refuses redirects, which would send the token to an address that nobody has named."""
+    """Refuses redirects, which would send the token to an address that nobody specified."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -58,7 +58,7 @@ class Service:
         """Return the answer and the address of its next page, if it has one.
 
         Args:
-            path: below the address, or a whole address below it.
+            path: relative to the address, or a full address below it.
             fields: the parameters.
             post: whether they are the body of a POST request.
             once: whether it must not be sent again, since it changes something.

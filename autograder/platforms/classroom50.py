@@ -11,7 +11,7 @@ from autograder.reports.verdict import Verdict
 
 
 def result(found: Verdict, environment: Mapping[str, str], now: str) -> dict[str, Any]:
-    """The object of result.json. Only a graded submission has one: for others the runner reports an error.
+    """The object of result.json. Only graded submissions have one: for others the runner reports an error.
 
     Args:
         environment: the environment variables of the Classroom 50 runner.

@@ -1,6 +1,6 @@
 """`python -m autograder.platforms.dodona v.json mha.py`: the verdict as the feedback of a Dodona judge.
 
-Dodona has no points: it accepts a submission or not, and texts say the points. A fault is its "internal error".
+Dodona has no points: it accepts a submission or not, so messages report the points. A fault is its "internal error".
 Students hand in one file, so annotations name none: diagnostics of other files stay in the text of their test.
 """
 
@@ -14,12 +14,12 @@ from autograder.reports.student_feedback import FAULT
 from autograder.reports.verdict import VISIBLE, Stage, Test, Verdict
 from course.errors import UserError, run_command
 
-SUMMARY, MOST = 255, 20_000  # characters of the description and of a text; all output may have 10 MiB
+SUMMARY, MOST = 255, 20_000  # characters of the description and of a message; the limit for all output is 10 MiB
 STATUSES = {"timed out": "time limit exceeded", "error": "runtime error"}  # of Dodona; every other is "wrong"
 
 
 def feedback(found: Verdict | None, file: str) -> dict[str, Any]:
-    """What the judge prints: for no verdict, too. `file` is the name that the grader saw the student's file under."""
+    """What the judge prints, even without a verdict. `file` is the name of the student's file in the grader."""
     if found is None or found["outcome"] == "fault":
         return _without_points("internal error", found["summary"] if found else FAULT)
     if found["audience"] != "student":
@@ -27,7 +27,7 @@ def feedback(found: Verdict | None, file: str) -> dict[str, Any]:
     if found["outcome"] == "nothing handed in":
         missing = dict.fromkeys(test["message"] for test in found["tests"] if test["status"] == "no file")
         return _without_points("compilation error", "This is no module of the assignment.", *missing)
-    shown = found["release"] == VISIBLE  # if not, no points are said, and the tests that may be seen decide
+    shown = found["release"] == VISIBLE  # if not, no points are shown, and only tests whose results may be shown decide
     tests = [test for test in found["tests"] if test["release"] == VISIBLE]
     complete = found["complete"] if found["max_points"] else found["extra_points"] >= found["max_extra_points"]
     accepted = complete if shown else all(test["status"] == "passed" for test in tests)
@@ -84,7 +84,7 @@ def _context(test: Test, tests: list[Test], file: str, shown: bool) -> dict[str,
 
 
 def main() -> int:
-    """Print the feedback, and succeed even after a fault: otherwise Dodona shows nothing that is printed."""
+    """Print the feedback, and succeed even after a fault: otherwise Dodona shows none of the output."""
     path, file = sys.argv[1:]
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))

@@ -29,7 +29,7 @@ class Settings:
     seed: int  # of the hidden tests
     time_limit: float  # seconds for everything that the code of a submission does
     unconfined: bool  # run it even if it cannot be confined
-    hidden_results: str = "visible"  # when students see what hidden tests decide
+    hidden_results: str = "visible"  # when students see the results of hidden tests
     visible_only: bool = False  # without the hidden tests, which may not be in the bundle either
     stages: tuple[str, ...] = ()  # only these; () means all
 
@@ -47,10 +47,10 @@ class Settings:
 
 
 def workers_of(settings: Settings) -> Any:
-    """Workers with the best confinement in this container: full, without Landlock, or none if that is allowed.
+    """Workers with the best confinement available in this container: full, without Landlock, or none if allowed.
 
     Raises:
-        UserError: if they cannot be confined and the archive was not made with --unconfined.
+        UserError: if they cannot be confined and the archive was not built with --unconfined.
     """
     if not (lacking := unsupported()):
         return make_workers(confined=True)
@@ -67,7 +67,7 @@ def workers_of(settings: Settings) -> Any:
 
 
 def grade_submission(path: Path, settings: Settings) -> Report:
-    """Grade a folder or an archive, even an empty one. If the grader itself fails, it tries once more.
+    """Grade a folder or an archive, even an empty one. If the grader itself fails, grading is tried once more.
 
     Raises:
         UserError: if there is nothing at that path, or the code cannot be confined.

@@ -1,14 +1,14 @@
 """The verdict as PrairieLearn's results.json (external grading).
 
 PrairieLearn wants a score from 0 to 1, so required stages and extra credit are separate questions. A submission
-that was not graded is not "gradable": no attempt is lost, and there is no 0.
+that was not graded is not "gradable": it costs no attempt and gets no 0.
 """
 
 from typing import Any
 
 from autograder.reports.verdict import Test, Verdict
 
-MOST = 20_000  # characters for a test; the file may have 1 MiB
+MOST = 20_000  # characters per test; the file may have 1 MiB
 
 
 def results(found: Verdict) -> dict[str, Any]:

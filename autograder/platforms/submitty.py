@@ -1,7 +1,7 @@
 """One test of a verdict as the result of a Submitty custom validator. A separate script that needs only Python.
 
-Submitty runs `python3 submitty.py TEST_ID` for each test case and takes a number from 0 to 1. It cannot be told that
-the grader failed: such a test case gets 0 points until the staff regrades it, and its message says so.
+Submitty runs `python3 submitty.py TEST_ID` for each test case and takes a number from 0 to 1. There is no way to tell
+it that the grader failed: such a test case gets 0 points until the staff regrades it, and its message says so.
 """
 
 import json
@@ -32,7 +32,7 @@ def validation(found: "dict[str, Any] | None", test_id: str) -> "dict[str, Any]"
 
 
 def main() -> None:
-    """Read the verdict that the first test case has left, and write the result that Submitty reads."""
+    """Read the verdict left by the first test case, and write the result that Submitty reads."""
     try:
         asked = json.loads(Path("custom_validator_input.json").read_text(encoding="utf-8"))
         path = Path(asked.get("testcase_prefix", ""), "verdict.json")

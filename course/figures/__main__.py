@@ -1,4 +1,4 @@
-"""Write the drawings of notebooks and documents: `python -m course.figures [--out img] [--docs docs]`."""
+"""Write the drawings for notebooks and documents: `python -m course.figures [--out img] [--docs docs]`."""
 
 import argparse
 import sys

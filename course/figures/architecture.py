@@ -1,4 +1,4 @@
-"""The drawing of docs/architecture.md: the packages of the autograder, each above the packages that it uses."""
+"""The drawing in docs/architecture.md: the packages of the autograder, each above the packages that it uses."""
 
 from course.figures.drawing import Drawing
 

@@ -1,9 +1,9 @@
-"""A drawing of boxes and arrows as SVG text: the same bytes on every machine, legible in light and dark."""
+"""A drawing of boxes and arrows as an SVG string: the same bytes on every machine, legible in light and dark."""
 
 import re
 from xml.sax.saxutils import escape
 
-# One style for all drawings. A drawing has its own background, since a page's theme and the system's may differ.
+# One style for all drawings. A drawing has its own background, since the page and the system may have different themes.
 STYLE = """
 .ground { fill: #ffffff; }
 text { font: 15px system-ui, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif; fill: #1b1f24; }

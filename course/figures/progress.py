@@ -10,7 +10,7 @@ def stage_picture(assignment: str, titles: Mapping[str, str], done: Collection[s
 
     Args:
         assignment: its name.
-        titles: of its stages, by name, in teaching order.
+        titles: the titles of its stages, by name, in teaching order.
         done: the names of the finished stages.
     """
     finished = ", ".join(title for name, title in titles.items() if name in done) or "none yet"

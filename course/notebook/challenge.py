@@ -1,7 +1,7 @@
 """Challenges after full marks: who is fastest, longest, best? No points; a local list keeps your best attempts.
 
-Each challenge calls a function of yours, checks its result, measures it, and enters the figure into `.challenges.json`
-next to the notebook. Copy the file to compare with others.
+Each challenge calls a function of yours, checks its result, measures it, and records the measurement in
+`.challenges.json` next to the notebook. Copy the file to compare with others.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ SIZES = (8, 4, 256, 32)  # B, H, T, d_k of the attention that is timed
 
 @dataclass(frozen=True)
 class Attempt:
-    """A result of a challenge."""
+    """One attempt at a challenge."""
 
     value: float
     note: str
@@ -102,10 +102,10 @@ def fastest_attention(attend: Callable[..., torch.Tensor], note: str, folder: st
 def longest_sentence(
     translate: Callable[[Sequence[str]], Sequence[str]], note: str, folder: str | Path = "."
 ) -> Leaderboard:
-    """Translate ever longer sentences of the small grammar; the value is the number of words of the longest right one.
+    """Translate ever longer sentences of the small grammar; the value is the word count of the longest correct one.
 
-    Clauses are joined with "und". Ten sentences of each length are drawn anew; a length counts if at least half of them
-    are exactly right, and the first length that does not ends the challenge.
+    Clauses are joined with "und". Ten new sentences of each length are drawn. A length counts if at least half of them
+    are exactly correct; the challenge ends at the first length that does not count.
     """
     longest, draw = 0, random.randrange(10**9)
     for clauses in range(1, 9):
@@ -124,10 +124,10 @@ def best_tale_model(train: Callable[..., Any], note: str, task: Any = None, fold
     Args:
         train: takes the task (`small_task("language model")`: `tokens`, `sizes`, `batch(step, seed)`) and the time of
             `time.monotonic()` at which it must have ended, and returns a model.
-        task: another task with `measure(model)`.
+        task: a different task with `measure(model)`.
 
     Raises:
-        UserError: if it took longer.
+        UserError: if training took longer.
     """
     from course.training.variants.practice import small_task
 

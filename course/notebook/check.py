@@ -1,4 +1,4 @@
-"""For the notebooks: grade a stage (`check`), and show where a wrong tensor differs (`show_errors`).
+"""For the notebooks: grade a stage (`check`), and show which elements of a tensor are wrong (`show_errors`).
 
 No student code stays in the notebook's kernel: `check` grades the saved files in a separate process, and `load` reads
 them again each time. So the kernel never has to be restarted.
@@ -25,7 +25,7 @@ def check(stage: str, step: str = "", folder: str | Path = ".", assignment: str 
 
     Args:
         stage: the name of the stage, for instance "mha".
-        step: show only what grades this function, this test or this part of a test; see `course.notebook.steps`.
+        step: show only the results for this function, test or part of a test; see `course.notebook.steps`.
         folder: the folder of the modules.
         assignment: the assignment of the stage; by default the one whose modules are in the folder.
 
@@ -34,14 +34,14 @@ def check(stage: str, step: str = "", folder: str | Path = ".", assignment: str 
 
     Raises:
         UserError: if there is no such stage or step, or the folder contains none of the modules.
-        RuntimeError: if the grader itself fails; that says nothing about the modules.
+        RuntimeError: if the grader itself fails, which says nothing about the modules.
     """
     # nbgrader gives no points for a cell that writes anything to stderr, not even a warning.
     with contextlib.redirect_stderr(io.StringIO()):
         desk = _desk(assignment, Path(folder))
         chosen = desk.assignment.stage(stage)
         if step:
-            graded_parts(chosen, step)  # a wrong name is an error at once
+            graded_parts(chosen, step)  # a wrong name raises an error immediately
             if "NBGRADER_EXECUTION" in os.environ:  # the graded cell shows all of this again
                 return None
         shown = _announce(chosen) if in_notebook() else None
@@ -65,7 +65,7 @@ def check(stage: str, step: str = "", folder: str | Path = ".", assignment: str 
 
 
 class Points(float):
-    """The points of a stage. nbgrader reads the number; a notebook shows what comes next instead."""
+    """The points of a stage. nbgrader reads the number; a notebook shows the next step instead."""
 
     next: str = ""  # HTML
 
@@ -92,11 +92,11 @@ def _announce(stage: "Stage") -> Any:
 
 
 def show_in_notebook(desk: "Desk", stage: "Stage", report: "Report", folder: Path, shown: Any, step: str = "") -> None:
-    """Show the verdict at once; then grade the other stages and show their progress above it.
+    """Show the verdict immediately; then grade the other stages and show their progress above it.
 
     Args:
         shown: the handle of the announcement, or None.
-        step: the step that the report is about; then the progress of the stages is not shown.
+        step: the step that the report is about; if given, the progress of the stages is not shown.
     """
     from IPython.display import display
 
@@ -105,7 +105,7 @@ def show_in_notebook(desk: "Desk", stage: "Stage", report: "Report", folder: Pat
         shown = display(verdict, display_id=True)  # type: ignore[no-untyped-call]
     else:
         shown.update(verdict)
-    if step or "NBGRADER_EXECUTION" in os.environ:  # nbgrader needs the points of this stage only
+    if step or "NBGRADER_EXECUTION" in os.environ:  # nbgrader needs only the points of this stage
         return
     # An error here costs only the progress strip, not the verdict.
     with contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(Exception):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Link(str):
-    """A table cell that links to the file it names."""
+    """A table cell that links to the file that it names."""
 
 
 class Table:
@@ -60,7 +60,7 @@ def _words(cell: Any) -> str:
 
 
 def _number(value: float) -> str:
-    """A number with four digits, never with an exponent."""
+    """Format a number with four digits, never with an exponent."""
     size = abs(value)
     if 0 < size < 1e-6:
         return "< 0.000001" if value > 0 else "> -0.000001"
@@ -82,5 +82,5 @@ def show(figure: "Figure", description: str) -> None:
     from course.figure_with_alt_text import image
 
     picture = image(figure, description, 110, bbox_inches="tight")
-    plt.close(figure)  # otherwise the notebook would show it again, without the description
+    plt.close(figure)  # otherwise the notebook would show it again, without alternative text
     display(HTML(picture))  # type: ignore[no-untyped-call]

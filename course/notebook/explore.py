@@ -34,7 +34,7 @@ def explore_model(model: Any, sentence: str) -> "LiveView":
         sentence: the text to translate.
 
     Returns:
-        As `explore_attention`.
+        HTML, as from `explore_attention`.
 
     Raises:
         UserError, NotImplementedError: as `explore_attention`.

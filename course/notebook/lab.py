@@ -12,7 +12,7 @@ from course.training.trainer import Trainer
 def compare(runs: Mapping[str, Trainer], test: Sequence[Pair], title: str) -> dict[str, Curve]:
     """Train all runs, draw their curves, and count the held-out pairs that each gets exactly right.
 
-    An interrupt stops the current run; when called again, finished runs are not trained again.
+    An interrupt stops the current run. The next call does not repeat finished runs.
 
     Returns:
         The curves of the runs that have started.

@@ -71,7 +71,7 @@ def own_modules(folder: str | Path = ".") -> SimpleNamespace:
 
 
 def _assignment(stage: str, folder: Path) -> Assignment:
-    """Return the assignment of a stage. If several have a stage of this name, the folder says which one is meant."""
+    """Return the assignment of a stage. If several have a stage of this name, the folder decides which one is meant."""
     having = [each for each in assignments().values() if any(known.name == stage for known in each.stages)]
     with contextlib.suppress(UserError):
         if len(having) > 1 and (chosen := which_assignment(None, folder)) in having:
@@ -118,7 +118,7 @@ def exploring() -> Iterator[None]:
     """Run code that calls the student's modules: unwritten, failing or wrong code becomes a sentence.
 
     `with exploring(): ...` then skips the rest of its body, and the cells below can still run. Code is wrong if an
-    `assert` of the cell fails, or if the cell cannot continue with the returned value. Any other error of the cell
+    `assert` in the cell fails, or if the cell cannot continue with the returned value. Any other error in the cell
     itself is raised as usual.
     """
     try:
@@ -153,7 +153,7 @@ def _unusable(error: Exception) -> str:
         return f"Your code returns nothing (None) where this line needs its result: is there a `return`?{line}"
     if isinstance(error, ValueError) and "values to unpack" in str(error):
         return f"Your code returns a different number of values from what this line expects:{line}"
-    if type(error) in (RuntimeError, IndexError):  # mostly shapes that do not fit
+    if type(error) in (RuntimeError, IndexError):  # these usually mean that shapes do not fit
         return f"This line cannot continue with the value that your code returned:{line}"
     return ""
 

@@ -108,10 +108,10 @@ def in_lines(tokens: Iterable[int], tokenizer: "Tokenizer") -> str:
 def sampling_sliders(write: Callable[[float, int, float, int], str]) -> Any:
     """Return sliders for temperature, top-k, top-p and seed, and the text sampled at these settings.
 
-    They need a running kernel. A page without a kernel shows the sliders without effect.
+    They need a running kernel. A page without a kernel shows the sliders, but they do nothing.
 
     Args:
-        write: receives the four numbers and returns a text; called when a slider is released.
+        write: receives the four numbers and returns a string; called when a slider is released.
     """
     import html
 

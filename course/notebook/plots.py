@@ -7,7 +7,7 @@ from typing import Any
 
 from course.notebook.display import show
 
-# Colour, line style and marker differ together, so that curves are distinguishable in grey too.
+# Colour, line style and marker differ together, so that curves are distinguishable in greyscale, too.
 STYLES: tuple[tuple[str, Any, str], ...] = (
     *(("C0", "-", "o"), ("C1", "--", "s"), ("C2", "-.", "v"), ("C3", ":", "D")),
     *(("C4", (0, (7, 2, 1, 2, 1, 2)), "^"), ("k", (0, (2, 4)), "x")),
@@ -53,7 +53,7 @@ def show_curves(*panels: Curves, description: str, size: tuple[float, float] | N
 
 
 def draw_curves(axes: Any, panel: Curves) -> None:
-    """Draw one panel into given axes of matplotlib. The legend is below, where it covers no curve."""
+    """Draw one panel into the given matplotlib axes. The legend is below, where it covers no curve."""
     marked = len(panel.x) <= 12  # markers on many points would hide the curve
     for under, ((name, values), (colour, line, marker)) in enumerate(zip(panel.curves.items(), STYLES, strict=False)):
         # Covered curves are wider, so that both edges remain visible.
@@ -92,7 +92,7 @@ def show_words(
     from matplotlib.patches import Rectangle
 
     words = list(dict.fromkeys(word for rows in panels.values() for row in rows for word in row if word))
-    colours = ("0.88", "#ffe3c2", "#d3e6fb", "#e4dcf6", "#d9f0d6")  # light, so that black text is readable on each
+    colours = ("0.88", "#ffe3c2", "#d3e6fb", "#e4dcf6", "#d9f0d6")  # light, so that black text is readable on them
     sizes = [(len(rows), len(rows[0])) for rows in panels.values()]
     width, height = sum(columns for _, columns in sizes) * cell + 1.2 * len(panels), max(sizes)[0] * cell + 1
     figure, grid = plt.subplots(1, len(panels), figsize=(width, height), layout="constrained", squeeze=False)

@@ -1,7 +1,7 @@
 """Predict, then look: `predict("Which weight is the largest?", ["the first", "the last"])` before an experiment.
 
 The student chooses (or types, if there are no options) with buttons; then the text "What you should see" below the
-experiment unfolds. The choice is kept in `.predictions.json` beside the notebook, and gives no points. No cell waits
+experiment opens. The choice is kept in `.predictions.json` next to the notebook, and earns no points. No cell waits
 for an answer: without buttons, as on paper or in an exported notebook, the question and its options are text.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 KEPT = ".predictions.json"
-# Runs in the page: opens the first folded text after the button. The experiment is between the two.
+# Runs in the page: opens the first collapsed section after the button. The experiment is between the two.
 UNFOLD = """
 const all = [...document.querySelectorAll("details")];
 const next = all.find(one => (element.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING)
@@ -30,7 +30,7 @@ class Prediction:
 
     @property
     def kept(self) -> str | None:
-        """The recorded answer, even if it is from an earlier session."""
+        """The recorded answer, even from an earlier session."""
         given = self._all().get(self.question)
         return given if isinstance(given, str) else None
 

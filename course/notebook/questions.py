@@ -8,7 +8,7 @@ from dataclasses import dataclass
 class Question:
     """A question with one right answer, a number or the letter of a choice. The question's text is in the notebook.
 
-    `wrong` lists answers that result from a particular mistake, with a remark: (answer, remark).
+    `wrong` lists answers that result from particular mistakes, each with a remark: (answer, remark).
     """
 
     answer: float | str
@@ -23,7 +23,7 @@ class Question:
         return math.isfinite(given) and abs(given - answer) <= self.tolerance + 1e-9 * abs(answer)
 
     def rounded_to(self, given: float | str) -> bool:
-        """Whether a wrong number is the right answer rounded to too few digits."""
+        """Whether a wrong number is the correct answer rounded to too few digits."""
         if isinstance(given, str) or isinstance(self.answer, str) or given == 0 or not self.tolerance:
             return False
         return any(given == round(self.answer, digits) for digits in range(4))

@@ -16,7 +16,7 @@ KNOWN = QUESTIONS | ATTENTION_QUESTIONS | VARIANTS_QUESTIONS | MODEL_QUESTIONS
 
 @dataclass(frozen=True)
 class Reply:
-    """The reply to an answer; the solution is folded."""
+    """The reply to an answer; the solution is collapsed."""
 
     right: bool | None  # None: not answered yet
     remark: str

@@ -1,7 +1,7 @@
-"""Verdicts on one step of a stage: `check("mha", "attention")` shows only what grades this step.
+"""Verdicts on one step of a stage: `check("mha", "attention")` shows only the tests that grade this step.
 
 A step is a function that the stage writes, a part of a test, or a test. No stage has to declare its steps: the manifest
-already says which tests, or parts of tests, grade which function.
+already specifies which tests, or parts of tests, grade which function.
 """
 
 from dataclasses import replace
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def graded_parts(stage: "Stage", step: str) -> dict[str, tuple[str, ...]]:
-    """Return the tests that grade a step, each with the parts of it that do; ("",) for a test without parts.
+    """Return the tests that grade a step, each with the parts of it that do so; ("",) for a test without parts.
 
     Raises:
         UserError: if the stage has no such step; the message lists the steps.

@@ -1,4 +1,4 @@
-"""A sentence box with a trained model, for start pages: what the end of an assignment looks like."""
+"""A sentence box with a trained model, for start pages: a preview of an assignment's final result."""
 
 import html
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from course.config import EOS, TARGET_TOKENIZER
 from course.errors import UserError
 from course.location import checkpoints
 
-LONGEST = 40  # tokens of an answer
+LONGEST = 40  # the most tokens in an answer
 
 
 class SentenceBox:

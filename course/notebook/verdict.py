@@ -25,12 +25,12 @@ class Standing:
     """The state of a stage in the progress strip."""
 
     stage: Stage
-    points: float | None = None  # None: the current modules have not been graded
+    points: float | None = None  # None if the current modules have not been graded
     begun: bool = True  # whether anything is written
 
     @property
     def state(self) -> str:
-        """Return "full" for full points, "part" for fewer, "todo" if not begun or not known."""
+        """Return "full" for full points, "part" for fewer, "todo" if not begun or unknown."""
         if self.points is None or not self.begun:
             return "todo"
         return "full" if self.points == self.stage.max_points else "part"

@@ -15,7 +15,7 @@ def no_change(model: Any) -> Any:
 
 
 def without_scaling(model: Any) -> Any:
-    """Do not divide scores by sqrt(d_k): the queries are multiplied by it, which cancels the division."""
+    """Do not divide scores by sqrt(d_k): multiplying the queries by it cancels the division."""
     for attention in _attentions(model):
         attention.compute_scaled_dot_product_attention = _unscaled(attention.compute_scaled_dot_product_attention)
     return model
@@ -28,7 +28,7 @@ def without_positions(model: Any) -> Any:
 
 
 def without_residuals(model: Any) -> Any:
-    """LayerNorm(Sublayer(x)) instead of LayerNorm(x + Sublayer(x)): x is subtracted from the norms' input."""
+    """Compute LayerNorm(Sublayer(x)) instead of LayerNorm(x + Sublayer(x)): subtract x from the norms' input."""
     for layer in (*model.encoder.layers, *model.decoder.layers):
         pairs = [("self_attn", "self_attn_layer_norm"), ("fc1", "final_layer_norm")]
         if getattr(layer, "encoder_attn", None) is not None:

@@ -1,4 +1,4 @@
-"""Plot the curves of a training run: the loss, and the quality where it was measured."""
+"""Plot the curves of a training run: the loss, and the quality at the steps where it was measured."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def draw_curves(
         axis.set_xlabel("step")
         axis.grid(alpha=0.3)
         axis.spines[["top", "right"]].set_visible(False)
-    # The same logs give the same file, byte for byte.
+    # The same logs produce the same file, byte for byte.
     with mpl.rc_context({"svg.hashsalt": "curves", "svg.fonttype": "path"}):
         drawing.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
 

@@ -18,7 +18,7 @@ def prepare_tokenizers(
     """Return the tokenizers of both sides, stored in `folder`: those of the checkpoint `init`, or newly trained ones.
 
     Raises:
-        UserError: if `folder` has tokenizers other than those of `init`.
+        UserError: if `folder` has different tokenizers from `init`.
     """
     tokenizers = []
     for side, name in enumerate((SOURCE_TOKENIZER, TARGET_TOKENIZER)):

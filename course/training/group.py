@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Group:
-    """A process's place in its group."""
+    """A process and its rank in its group."""
 
     rank: int = 0
     size: int = 1
-    device: str = "cpu"  # of this process
+    device: str = "cpu"  # the device of this process
 
     @property
     def leads(self) -> bool:

@@ -28,7 +28,7 @@ class Quality(Protocol):
 class Validation(Protocol):
     """Data for measuring a model at intervals."""
 
-    figure: str  # the name of `Quality.figure`
+    figure: str  # the name of the metric in `Quality.figure`
 
     def measure(self, model: Any) -> Quality: ...
 
@@ -113,7 +113,7 @@ def csv_log(path: Path, columns: Iterable[str], step: int, group: Group) -> Iter
 
 
 def read_log(path: Path) -> list[list[str]]:
-    """Return the rows of a log, without its header; none if there is no log yet."""
+    """Return the rows of a log, without its header; empty if there is no log yet."""
     if not path.is_file():
         return []
     with path.open(encoding="utf-8", newline="") as file:

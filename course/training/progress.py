@@ -13,7 +13,7 @@ from course.training.group import Group
 def progress_bar(group: Group) -> Iterator[Any]:
     """Show a bar with the speed and the remaining time; only in the first process of a group.
 
-    The remaining time is computed from the mean speed of the whole run: that of the last steps varies on a busy
+    The remaining time is computed from the mean speed of the whole run: the speed of the last steps varies on a busy
     machine.
     """
     from rich.console import Console
@@ -51,7 +51,7 @@ def _write_lines(progress: Any) -> None:
         line = {"text/plain": page.file.getvalue().rstrip()}  # type: ignore[attr-defined]
         if handles:
             handles[0].update(line, raw=True)
-        else:  # not earlier, so that a finished run shows no empty line
+        else:  # created only now, so that a finished run shows no empty line
             handles.append(display(line, raw=True, display_id=True))  # type: ignore[no-untyped-call]
 
     progress.update = update_and_write

@@ -27,10 +27,11 @@ def initialise_recurrent(model: Any) -> None:
 
 
 def precomputed_decoder(model: Any) -> None:
-    """Move everything independent of the state out of the teacher-forcing loop, with the same result.
+    """Move everything independent of the state out of the teacher-forcing loop; the result is the same.
 
-    Outside the loop are attention's keys (W_k) and the scores over the vocabulary. So are the parts of the gates that
-    depend on the tokens and the encoder outputs: the context is their mean, and the gates are linear in it.
+    This moves attention's keys (W_k) and the scores over the vocabulary out of the loop. It also moves the parts of the
+    gates that depend on the tokens and the encoder outputs. The context is a weighted mean of these outputs, and the
+    gates are linear in it.
 
     Args:
         model: a `Seq2Seq` of the reference or of other modules with the same interface and parameters.
@@ -55,8 +56,8 @@ def precomputed_decoder(model: Any) -> None:
             padding = positions >= src_lengths[:, None]  # (B, T_e)
             forbidden = torch.zeros_like(padding, dtype=cell.weight_hh.dtype).masked_fill(padding, -torch.inf)
             states, weights = [], []
-            # In full precision, since rounding errors would add up along the sentence; there is little to save here
-            # anyway.
+            # In full precision, since rounding errors would add up along the sentence; lower precision would save
+            # little here anyway.
             with torch.autocast(state.device.type, enabled=False):
                 token_gates, source_gates, keys, state = (
                     x.to(forbidden.dtype) for x in (token_gates, source_gates, keys, state)

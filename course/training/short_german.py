@@ -1,9 +1,9 @@
 """Short German sentences with their translations, from a small grammar: data for a translator that works in minutes.
 
 In this grammar the two languages differ in gender and case (der Hund, den Hund) and in the endings of verbs and
-adjectives. The verb may come last (hat ... gesehen) or before the subject (Gestern hat ...), and English asks with
+adjectives. The verb may come last (hat ... gesehen) or before the subject (Gestern hat ...), and English questions use
 "do". All sentences are generated here; there is no corpus. Test sentences combine a verb with an object that it never
-has in training.
+takes in training.
 """
 
 import random
@@ -69,7 +69,7 @@ def _subject(draw: random.Random) -> Phrase:
 
 
 def _sentence(draw: random.Random, new: bool) -> tuple[str, str]:
-    """A sentence; `new`: with a verb and an object that training sentences never combine."""
+    """A random sentence; with `new`, its verb and object are never combined in training sentences."""
     subject, obj = _subject(draw), Phrase("", "", 2)
     verbs, nouns = _rows(OBJECT_VERBS), _rows(BEINGS) + _rows(THINGS)
     if new or draw.random() < 0.75:
@@ -84,7 +84,7 @@ def _sentence(draw: random.Random, new: bool) -> tuple[str, str]:
     form = [*verb[1:4], infinitive][person]
     kind = draw.choice(["now", "today", "past", "yesterday", "first", "question", "modal", "not"])
     if kind == "not" and obj.english.startswith("a"):
-        kind = "now"  # with "ein", German says "kein" and not "nicht"
+        kind = "now"  # with "ein", German uses "kein" and not "nicht"
     does = "does" if person == 2 else "do"
     simple = third if person == 2 else base
     if kind == "modal":
@@ -116,7 +116,7 @@ def short_sentences(count: int, seed: int, new: bool = False) -> list[tuple[str,
     """Return different random sentences with their translations.
 
     Args:
-        new: sentences for a test: each has a verb with an object that it never has without `new`.
+        new: sentences for a test: each has a verb with an object that it never takes without `new`.
     """
     draw, found = random.Random(seed), dict[str, str]()
     while len(found) < count:

@@ -1,4 +1,4 @@
-"""Small runs for a notebook, with the loop that trained the checkpoint; they can be stopped and continued.
+"""Small training runs for a notebook, with the loop that trained the checkpoint; they can be stopped and continued.
 
 The example task, which needs no data, is to reverse a sequence of letters: it requires learning where to attend.
 """
@@ -111,18 +111,18 @@ def train_small(
     keep: Sequence[int] = (),
     log_every: int = 10,
 ) -> Curve:
-    """Train to the end, or until the kernel is interrupted; the next call continues from there.
+    """Train to the end, or until the kernel is interrupted; the next call continues where this one stopped.
 
     The state is in the trainer's folder. The run restarts if the code of the modules has changed.
 
     Args:
         trainer: a new trainer; an earlier state in its folder is resumed.
         measure: called with the model every `measure_every` steps, before the first and after the last.
-        keep: the weights after these steps stay in the folder (`weights_after`).
+        keep: the weights after these steps are kept in the folder (`weights_after`).
         log_every: the number of steps per point of the curve.
 
     Raises:
-        UserError: if the folder has a run with other settings.
+        UserError: if the folder has a run with different settings.
     """
     from course.checkpoint import save_weights
 
@@ -175,7 +175,7 @@ def _weights(folder: Path, step: int | str) -> Path:
 def interrupt() -> Iterator[threading.Event]:
     """Turn an interrupt (Kernel, Interrupt in a notebook, Ctrl-C in a terminal) into an event.
 
-    So the current step is finished and not lost.
+    The current step is then finished, not lost.
     """
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():  # signal handlers work only in the main thread

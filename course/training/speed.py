@@ -24,8 +24,8 @@ def keep_freed_memory() -> None:
 def fast_dropout(model: Any) -> None:
     """Make every Dropout of the model sample one random byte instead of one random float per element.
 
-    Random numbers took a quarter of a training step on the CPU. The probability is rounded to a multiple of 1/256, and
-    the scale matches it exactly, so the expected value is unchanged.
+    Generating random numbers took a quarter of a training step on the CPU. The probability is rounded to a multiple of
+    1/256, and the scale matches it exactly, so the expected value is unchanged.
     """
     import torch
     from torch import nn

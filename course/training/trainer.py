@@ -41,7 +41,7 @@ class Run:
         raise NotImplementedError
 
     def begin_step(self) -> None:
-        """Set the learning rate, and seed dropout's random numbers from the step alone."""
+        """Set the learning rate, and seed dropout's random numbers from nothing but the step."""
         import torch
 
         for settings in self.optimizer.param_groups:
@@ -64,7 +64,7 @@ class Run:
     def add_to_average(self) -> None:
         """Add the current weights to the sum whose mean is taken at the end."""
         wanted = self.config.averaged_steps(self.total_steps)
-        if not set(self.averaged) <= set(wanted):  # the run has been extended, so its end has moved
+        if not set(self.averaged) <= set(wanted):  # the run was extended, so its last steps have changed
             self.averaged, self.weight_sum = [], {}
         for name, parameter in self.model.named_parameters():
             weights = parameter.detach()
@@ -72,7 +72,7 @@ class Run:
         self.averaged.append(self.step)
 
     def finish(self) -> None:
-        """Load the mean of the averaged weights into the model. The saved state keeps those of the last step."""
+        """Load the mean of the averaged weights into the model. The saved state keeps the weights of the last step."""
         means = {name: total / len(self.averaged) for name, total in self.weight_sum.items()}
         self.model.load_state_dict(means, strict=False)  # buffers are unchanged
 
@@ -99,7 +99,7 @@ class Run:
         """Load the saved state, if there is one; return whether there was.
 
         Raises:
-            UserError: if the state is damaged or belongs to another configuration. The number of epochs may change.
+            UserError: if the state is damaged or belongs to a different configuration. The number of epochs may change.
         """
         import torch
 
@@ -175,17 +175,17 @@ class Trainer(Run):
         group = self.group
         epoch, index = divmod(self.step, self.steps_per_epoch)
         batches = self.batches(epoch)
-        # An epoch may be a batch short; then its first batch is used again.
+        # An epoch may be one batch short; then its first batch is used again.
         batch = batches[index % len(batches)]
         count = sum(self.tables[1].lengths[pair] - 1 for pair in batch)
         share = batch[group.rank :: group.size]  # batches are sorted by length, so the shares are equally large
         (src, src_lengths), (tgt, tgt_lengths) = (table.batch(share or batch[:1]) for table in self.tables)
         self.begin_step()
         with torch.autocast(group.device.partition(":")[0], dtype=torch.bfloat16, enabled=self.bf16):
-            # Teacher forcing: the decoder reads all tokens but the last and predicts all but the first.
+            # Teacher forcing: the decoder reads all tokens except the last and predicts all except the first.
             logits = self.forward(src=src, tgt=tgt[:, :-1], src_lengths=src_lengths, tgt_lengths=tgt_lengths - 1)
         loss = self.loss(logits.float(), tgt[:, 1:])
-        if not share:  # more processes than pairs: this one takes part, but does not count
+        if not share:  # more processes than pairs: this one takes part, but with weight 0
             loss = loss * 0
         # The group averages the gradients over its processes; the goal is the mean over all tokens.
         self.update(loss * (group.size / count))

@@ -1,4 +1,4 @@
-"""Measure a model on held-out sentences: the loss, and BLEU of greedy translations."""
+"""Measure a model on held-out sentences: the loss, and the BLEU score of greedy translations."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Validation:
         Args:
             pairs: German and English.
             source, target: the tokenizers of both sides.
-            longest: the maximum number of tokens of a sentence.
+            longest: the maximum number of tokens in a sentence.
             device: the device of the model.
             cache: translate with the course's KV cache; otherwise with the model's own `forward_decoder`.
             translate: the translation function; by default that of a Transformer.

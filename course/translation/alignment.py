@@ -1,4 +1,4 @@
-"""Measure whether cross-attention agrees with a person, on word pairs of our own sentences, aligned by hand.
+"""Measure whether cross-attention agrees with a person, on hand-aligned word pairs from our own sentences.
 
 A head agrees on a pair (German word, English word) if the German word gets its largest weight while the English word is
 predicted. Other words, punctuation marks and the end of the sentence compete. Target tokens are given (teacher

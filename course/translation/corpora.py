@@ -1,7 +1,7 @@
 """German-English sentence pairs for training and evaluation: their sources, fetching and reading them.
 
-A corpus is a file `<name>.tsv.gz` of lines "German<TAB>English" in UTF-8. The checksums are those of the text, not of
-the compressed file, because gzip programs write different bytes.
+A corpus is a file `<name>.tsv.gz` of lines "German<TAB>English" in UTF-8. The checksums are of the text, not of the
+compressed file, because different gzip programs write different bytes.
 """
 
 import gzip
@@ -82,7 +82,7 @@ CORPORA = {
     ),
 }
 
-# A tab separates the columns; str.splitlines() treats the others as line ends.
+# A tab separates the columns; str.splitlines() treats the others as line breaks.
 SEPARATORS = re.compile("[\t\v\f\r\x1c-\x1e\x85\u2028\u2029]")
 
 
@@ -109,7 +109,7 @@ def read_pairs(corpus_dir: Path, name: str) -> list[tuple[str, str]]:
 
 
 def load_pairs(name: str, corpus_dir: Path | None) -> list[tuple[str, str]]:
-    """Read a corpus from a folder, or without one from upstream (downloaded once, then cached)."""
+    """Read a corpus from a folder, or, without a folder, from upstream (downloaded once, then cached)."""
     if corpus_dir is None:
         import pooch
 
@@ -120,7 +120,7 @@ def load_pairs(name: str, corpus_dir: Path | None) -> list[tuple[str, str]]:
 def fetch(name: str, folder: Path, corpora: Mapping[str, Corpus] = CORPORA, base_url: str | None = None) -> Path:
     """Download a corpus from upstream and write it to `<folder>/<name>.tsv.gz`, unless it exists already.
 
-    The file is written only if its text has the right checksum.
+    The file is written only if its text has the correct checksum.
 
     Args:
         name: the name of the corpus.

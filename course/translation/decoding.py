@@ -29,7 +29,7 @@ class OwnDecoder:
 
 
 def longest_translation(model: Any, source: list[int], limit: int | None = None) -> int:
-    """The maximum number of tokens of a translation: `limit`, or one and a half times the source, plus 10."""
+    """The maximum number of tokens in a translation: `limit`, or one and a half times the source length, plus 10."""
     return min(limit or len(source) * 3 // 2 + 10, model.positional_encoding.pe.size(1) - 1)
 
 
@@ -44,7 +44,7 @@ def greedy_decode(
         sources: token indices with BOS and EOS.
         max_tokens: the padded size of one batch; with 1 each sentence is its own batch.
         cache: use a KV cache (`CachedDecoder`); otherwise the model's own decoder recomputes everything.
-        limit: the maximum number of tokens of a translation; None is 1.5 times the source + 10.
+        limit: the maximum number of tokens in a translation; None is 1.5 times the source length + 10.
 
     Returns:
         Predicted token indices without BOS and EOS, in the order of `sources`.
@@ -119,7 +119,7 @@ def beam_search(
             log_probs[:, PAD] = -torch.inf
             vocabulary, length = log_probs.size(1), tgt.size(1)
             candidates = (totals.view(-1, 1) + log_probs).view(len(rows), -1)  # (B, beam * vocabulary)
-            # Each prefix can end in only one way, so twice as many candidates contain enough that continue.
+            # Each prefix can end in only one way, so among twice as many candidates, enough continue.
             values, places = candidates.topk(2 * beam, dim=1)
             first = torch.arange(len(rows), device=device)[:, None] * beam
             origins, tokens = first + places // vocabulary, places % vocabulary  # (B, 2 * beam)
@@ -137,7 +137,7 @@ def beam_search(
                 hope = total * _factor(longest, length_penalty)
                 worth, text = finished.get(index, (-math.inf, tgt[group * beam, 1:].tolist()))
                 if length == longest or worth >= hope:
-                    results[index] = text  # the best prefix, if nothing is finished
+                    results[index] = text  # the best prefix, if no translation is finished
                 else:
                     going.append(group)
             if len(going) == len(rows):

@@ -1,7 +1,7 @@
-"""Two alternatives to the decoding of stage 5: recomputing all positions at every step, and with a true KV cache.
+"""Two alternatives to the decoding in stage 5: recomputing all positions at every step, and using a true KV cache.
 
 The layers and weights are those of a `Transformer`; the calls are rewritten here, for many sentences at once. B
-sentences have R rows: one each in greedy decoding, and one per beam in beam search.
+sentences have R rows: one per sentence in greedy decoding, and one per beam in beam search.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from torch.nn import functional as F
 class Step:
     """One step of greedy decoding."""
 
-    tokens: list[int]  # the tokens so far, the first is sos
+    tokens: list[int]  # the tokens so far, starting with sos
     log_probs: torch.Tensor  # (vocabulary,), of the next token
 
     @property
@@ -67,7 +67,7 @@ def full_steps(
 def kv_steps(model: Any, source: list[int], limit: int, endless: bool = False) -> Iterator[Step]:
     """Decode one sentence with a KV cache: each layer receives only the newest position and keeps its key and value.
 
-    The arguments are those of `full_steps`.
+    The arguments are the same as those of `full_steps`.
     """
     memory, _ = model.forward_encoder(torch.tensor([source]), torch.tensor([len(source)]))
     decoder = CachedDecoder(model, memory)
@@ -81,7 +81,7 @@ def kv_steps(model: Any, source: list[int], limit: int, endless: bool = False) -
 
 
 class CachedDecoder:
-    """The decoder with a KV cache. Each call appends a token to every row and returns the scores of the next ones."""
+    """The decoder with a KV cache. Each call appends a token to every row and returns the next tokens' scores."""
 
     def __init__(
         self, model: Any, memory: torch.Tensor, padding_mask: torch.Tensor | None = None, width: int = 1
@@ -136,7 +136,7 @@ class CachedLayer:
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """Compute the outputs at new positions from their inputs, (R, T_new, d_model).
 
-        Either all positions are new, or one.
+        Either all positions are new, or only one.
         """
         layer = self.layer
         x = layer.self_attn_layer_norm(x + self.self_attention(x))
@@ -147,7 +147,7 @@ class CachedLayer:
         attention = self.layer.self_attn
         self.keys = torch.cat([self.keys, heads(attention, attention.W_k(x))], dim=2)  # (R, H, T, d_k)
         self.values = torch.cat([self.values, heads(attention, attention.W_v(x))], dim=2)
-        several = x.size(1) > 1  # a single new position may attend to everything: there is nothing later
+        several = x.size(1) > 1  # a single new position may attend to everything: there are no later positions
         return attend(attention, x, self.keys, self.values, causal=several)
 
     def cross_attention(self, x: torch.Tensor) -> torch.Tensor:

@@ -55,12 +55,12 @@ def show_looking(
     boxes: Sequence[tuple[int, int, int]] | None = None,
     label: str = "attention weight",
 ) -> "AltFigure":
-    """Draw images, each with maps of the weights of its patches beside it, all on one scale.
+    """Draw images, each with maps of its patches' weights next to it, all on one scale.
 
     Args:
         images: (N, height, width).
         weights: (N, panels, rows of patches, columns of patches).
-        titles: of the panels; row_titles: of the images.
+        titles: titles of the panels; row_titles: titles of the images.
         boxes: for each image a square to mark: row and column of its upper left pixel, and its side.
         label: a name for the weights.
     """

@@ -13,7 +13,7 @@ from course.errors import UserError
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 BEGINNING = 16  # newlines before each tale, the context of its first characters; the maximum n
-UNKNOWN_BITS = 7.0  # the cost of a character that is not in the training tales: one of about 128
+UNKNOWN_BITS = 7.0  # the cost of a character that is not in the training tales: a choice among about 128
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ def read_tales(split: Literal["train", "val"], folder: Path = DATA) -> list[Tale
 
 
 def ngram_bits(training: Iterable[Tale], held_out: Iterable[Tale], n: int) -> float:
-    """Bits per character of an interpolated n-gram model of characters (Witten and Bell, 1991) on held-out tales.
+    """Bits per character of an interpolated character n-gram model (Witten and Bell, 1991) on held-out tales.
 
     The probability after a context is estimated from counts and mixed with the probability after the context without
     its first character. The latter has the weight d / (d + c), if the context occurred c times with d different
-    successors. After the empty context it is mixed with one over the number of characters.
+    successors. The estimate for the empty context is mixed with one over the number of characters.
     """
     counts: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
     known = set("\n")
@@ -88,5 +88,5 @@ def ngram_bits(training: Iterable[Tale], held_out: Iterable[Tale], n: int) -> fl
 
 
 def _text(tale: Tale) -> str:
-    """Return a tale with a prefix that is the context of its first character."""
+    """Return a tale with a prefix that serves as the context of its first character."""
     return "\n" * BEGINNING + "\n".join(tale.lines) + "\n"

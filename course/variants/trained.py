@@ -49,7 +49,7 @@ def build(model_class: str, sizes: dict[str, Any], modules: SimpleNamespace) -> 
 
 
 def save_sizes(model_class: str, sizes: dict[str, Any], folder: Path) -> None:
-    """Write the configuration that `build` needs beside the weights."""
+    """Write the configuration that `build` needs next to the weights."""
     text = json.dumps({MODEL: model_class, **sizes}, indent=2) + "\n"
     (folder / CONFIG).write_text(text, encoding="utf-8", newline="\n")
 

@@ -1,4 +1,4 @@
-"""Checks of attention whose scores may be wrong: lengths and stored weights are judged by its own weights."""
+"""Checks of attention whose scores may be wrong: lengths and stored weights are judged by the student's own weights."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ LARGE_LIMIT = 1e-3  # for scores near 1000, which float32 stores with fewer deci
 
 
 def shifted_scores(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Add a number to all allowed scores of each query, which changes no weight; forbidden scores become large.
+    """Add a number to each query's allowed scores, which leaves the weights unchanged; forbidden scores become large.
 
-    The exponentials of some scores overflow, others are 0; a fill value that is not far below -50 shows.
+    The exponentials of some scores overflow, others are 0; a fill value that is not far below -50 is detected.
     """
     shifts = np.resize((-50.0, 1000.0, -1000.0), scores.shape[:2])[..., None]
     return np.where(allowed, scores + shifts, scores + 1000)
@@ -26,7 +26,7 @@ class AttendingTestCase(StageTestCase):
     def assert_kept(
         self, kept: Any, expected: np.ndarray, values: np.ndarray, result: Any, factor: float = 1.0
     ) -> None:
-        """Fail unless the stored weights are correct, or at least those of the student's own result.
+        """Fail unless the stored weights are correct, or at least match the student's own result.
 
         Args:
             factor: the factor by which dropout multiplies the weights of the result.

@@ -1,4 +1,4 @@
-"""Translations, references, k, and the BLEU as defined in the docstring of `sentence_bleu`, worked out by hand."""
+"""Translations, references, k, and the BLEU score, worked out by hand as defined in `sentence_bleu`'s docstring."""
 
 from math import exp
 

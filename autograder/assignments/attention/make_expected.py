@@ -17,7 +17,7 @@ SENTENCES = Path(__file__).with_name("visible") / "sentences.tsv"
 SHARP = 2.0  # attention with larger W_q and W_k is more peaked, and shows mistakes better
 MAX_OUTPUT_LENGTH = 30
 TRANSLATED = 4  # sentences
-PADDED = 20  # columns after the longest: so much padding misleads a decoder that attends to it
+PADDED = 20  # columns after the longest sentence: this much padding misleads a decoder that attends to it
 CLEAR = 1e-3  # two scores closer than this are a near tie
 SMALL = {
     "src_vocab_size": 11,
@@ -79,11 +79,11 @@ def pooling(module: Any, rng: np.random.Generator) -> Tensors:
 
 
 def some_unreached(rng: np.random.Generator) -> "tuple[torch.Tensor, torch.Tensor]":
-    """Queries and keys for a width of 0.1: some near, one six widths away, one far out of reach; so is one key."""
+    """Queries and keys for a width of 0.1: one query is six widths away; one query and one key are out of reach."""
     import torch
 
     near, keys = 0.1 * random(rng, 3, 2), 0.1 * random(rng, 4, 2)
-    for points in (near, keys):  # left of the origin; the first query and key are at it
+    for points in (near, keys):  # left of the origin, where the first query and key are
         points[:, 0] = -points[:, 0].abs()
         points[0] = 0
     queries = torch.cat([near, torch.tensor([[0.62, 0.0], [9.0, 0.0]])])
@@ -154,12 +154,12 @@ def sentence_pairs() -> tuple[Any, dict[str, "torch.Tensor"]]:
 
 
 def bahdanau(modules: SimpleNamespace, rng: np.random.Generator) -> Tensors:
-    """One step, several steps and a whole small model; the next tokens of the trained model."""
+    """One step, several steps and a whole small model; the next tokens predicted by the trained model."""
     import torch
 
     model, tensors = small(modules.seq2seq, rng)
     B, T_e, T_d, h = 4, 6, 6, SMALL["hidden_size"]
-    # Not ordered by length, either way: a result that was sorted by length must be unsorted, not sorted once more.
+    # Not ordered by length, in either direction: a result sorted by length must be unsorted, not sorted again.
     src_lengths, tgt_lengths = torch.tensor([4, 1, 6, 2]), torch.tensor([3, 5, 4, 2])
     source = {"enc_outputs": random(rng, B, T_e, 2 * h), "src_lengths": src_lengths}
 

@@ -10,7 +10,7 @@ from course.location import checkpoints
 from course.recurrent import RecurrentConfig
 
 CHECKPOINT = "gru-de-en"
-# A model that is small enough to trace and repeat decoding.
+# A model small enough that its decoding can be traced and repeated.
 TINY = {"src_vocab_size": 11, "tgt_vocab_size": 17, "sos_idx": 2, "pad_idx": 1, "embed_size": 6, "hidden_size": 5}
 TINY |= {"attention_size": 7}
 

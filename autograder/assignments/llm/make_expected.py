@@ -36,7 +36,7 @@ def whole(values: Any, *shape: int) -> Any:
 
 
 def fill(make: Maker, model: Any) -> Any:
-    """Give a model random weights, norms that differ in every feature, and float64."""
+    """Give a model random weights, norm weights that differ in every feature, and the dtype float64."""
     state = model.double().state_dict()
     for name, tensor in state.items():
         values = make.random(*tensor.shape)

@@ -55,7 +55,7 @@ class RelativeTestCase(StageTestCase):
         """The output of a new attention module for these heads: finite numbers, (B, T_q, d_model)."""
         mha: Any = self.student.mha.MultiHeadAttention(d_model=H * D, num_heads=H)
         mha = mha.eval()
-        with contextlib.suppress(NotStarted, Raised):  # `forward` projects first, and the two may share something
+        with contextlib.suppress(NotStarted, Raised):  # `forward` projects first, and the two may share attributes
             mha.compute_mh_qkv_transformation(*map(merged, heads.values()))
         x: np.ndarray = mha.compute_scaled_dot_product_attention(**heads, **masks)
         self.assert_form(x, (B, heads["query"].shape[2], H * D), "x", "B T_q d_model")

@@ -20,10 +20,10 @@ SMALL = (12, 20, 2)  # d_model, d_ff and the number of heads of a small layer
 MASK = np.array([[0, 0, 0, 0, 0], [0, 0, 0, 1, 1]])  # its padding mask
 KEPT = 0.2  # a dropout probability that keeps most elements, and rescales them
 WIDE, LONG = 331, 48  # d_ff and the length of a sentence whose last step is measured
-# A dropout probability that drops every element, whoever draws the numbers: of the fewer than 10,000 elements that a
-# check drops, the probability that any is kept is below 1e-9.
+# A dropout probability that drops every element, whatever draws the random numbers: of the fewer than 10,000 elements
+# that a check drops, the probability that any is kept is below 1e-9.
 DROPPED = 1 - 1e-13
-# A model that is small enough to trace and repeat decoding, and two sentences, one of them padded.
+# A model small enough that its decoding can be traced and repeated, and two sentences, one of them padded.
 TINY: dict[str, Any] = {"src_vocab_size": 11, "tgt_vocab_size": 17, "sos_idx": 1, "d_model": 12, "num_heads": 2}
 TINY |= {"num_layers": 2, "d_ff": 20, "max_seq_length": 16, "dropout_prob": KEPT}
 TINY_SENTENCES: dict[str, Any] = {"src": np.array([[3, 7, 4, 2], [5, 9, 0, 0]]), "src_lengths": np.array([4, 2])}
@@ -43,7 +43,7 @@ def numbers(*shape: int, name: str = "") -> np.ndarray:
 
 
 def small_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    """The weights of a small layer: they differ by name, so that using the wrong submodule shows."""
+    """The weights of a small layer: they differ by name, so that using the wrong submodule is detected."""
     return {name: numbers(*shape, name=name) / np.sqrt(max((1, *shape[-1:]))) for name, shape in shapes.items()}
 
 
@@ -135,7 +135,7 @@ class TrainedTestCase(StageTestCase):
         return student.kept[CHECKPOINT]
 
     def tiny_model(self, eos_idx: int = 2) -> tuple[Any, dict[str, np.ndarray]]:
-        """A model that is small enough to trace decoding, and its weights."""
+        """A model small enough that its decoding can be traced, and its weights."""
         model = self.student.transformer.Transformer(**TINY, eos_idx=eos_idx)
         weights = tiny_weights(model.shapes())
         model.load_state(weights)

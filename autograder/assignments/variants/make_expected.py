@@ -231,7 +231,7 @@ def training(make: Maker) -> Tensors:
     for case, smoothing in cases.SMOOTHINGS.items():
         tensors[f"loss/{case}"] = code.smoothed_loss(logits, targets, 1, smoothing)
     tensors["loss/large"] = code.smoothed_loss(300 * logits, targets, 1, 0.1)
-    # Step 11, right after the warm-up, does not come next: there many mistakes still have nearly the correct rate.
+    # Step 25 is listed before step 11, at which many mistakes still have nearly the correct rate.
     steps = torch.tensor([1, 3, 10, 25, 11, 40, 90, 160, 200, 250])
     warmup = [code.warmup_rate(int(step), cases.PEAK, cases.WARMUP) for step in steps]
     cosine = [code.cosine_rate(int(step), cases.PEAK, cases.WARMUP, cases.TOTAL, cases.FLOOR) for step in steps]

@@ -7,11 +7,11 @@ from autograder.authoring.audit.subject import Subject
 
 
 class Check(Protocol):
-    """A check: a module of this folder."""
+    """A check: a module in this folder."""
 
     @property
     def PROMISE(self) -> str:
-        """What must hold, in a few words."""
+        """The property that must hold, in a few words."""
 
     @property
     def QUICK(self) -> int | None:
@@ -33,7 +33,7 @@ def look_at(check: Check, subject: Subject, item: str) -> list[str]:
 
 
 def sample(items: Sequence[str], number: int | None) -> list[str]:
-    """Return a number of items, evenly spread; always the same ones."""
+    """Return `number` evenly spaced items; always the same ones."""
     if number is None or number >= len(items):
         return list(items)
     return [items[index * len(items) // number] for index in range(number)]

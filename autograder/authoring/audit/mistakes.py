@@ -1,4 +1,4 @@
-"""Each known mistake changes only code of its stage; the tests detect it and name it."""
+"""Each known mistake changes code only in its stage; the tests detect it and name it."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -54,7 +54,7 @@ def _warned(subject: Subject, item: str, visible: tuple[Ran, ...]) -> Iterator[s
 
 
 def _change(subject: Subject, mistake: Mistake) -> Iterator[str]:
-    """Check that the mistake changes code that its stage writes, and nothing else."""
+    """Check that the mistake changes code written in its stage, and nothing else."""
     try:
         changed = mistake.apply(subject.solution)[mistake.module]
         before, after = (code_of(mistake.module, text) for text in (subject.solution[mistake.module], changed))

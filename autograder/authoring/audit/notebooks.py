@@ -73,6 +73,6 @@ def run(notebook: Path, modules: Path, chosen: Assignment) -> list[Any]:
 
 
 def outputs(cell: Any, kind: str) -> list[str]:
-    """Return a cell's output in a stream, or of a MIME type."""
+    """Return a cell's output on the stream, or with the MIME type, `kind`."""
     streams = [output.text for output in cell.outputs if output.get("name") == kind]
     return streams + [output.data[kind] for output in cell.outputs if kind in output.get("data", {})]

@@ -70,7 +70,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def searched(text: str, subject: Subject, stage: Stage) -> bool:
-    """Whether a text as the first module of a stage costs the stage's points."""
+    """Whether a source string, used as the stage's first module, costs the stage's points."""
     module, assignment = stage.modules[0], subject.assignment
     findings, _ = check_modules({module: text}, {}, parts_of(assignment))
     return any(
@@ -80,7 +80,7 @@ def searched(text: str, subject: Subject, stage: Stage) -> bool:
 
 
 def uses(path: str, argument: str, stage: Stage) -> Iterator[str]:
-    """Yield modules in which the stage's code uses a part of torch, with different forms of import."""
+    """Yield modules in which the stage's code uses a part of torch, imported in different ways."""
     module, _, name = path.rpartition(".")
     given = f"(x, {argument}=0.5)" if argument else "(x)"
     *owners, function = stage.writes[0].split(".")[1:]

@@ -23,7 +23,7 @@ from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
 
 SEED = 1  # of the hidden tests, if one seed is enough
-DTYPES = ("float64", "float32")  # the second is for code that cannot run in the first
+DTYPES = ("float64", "float32")  # the second is for code that cannot run with the first
 Value = TypeVar("Value")
 
 
@@ -93,7 +93,7 @@ class Subject:
         return self.once("workers", make_workers)
 
     def close(self) -> None:
-        """End the workers."""
+        """Stop the workers."""
         if "workers" in self._kept:
             self._kept.pop("workers").close()
 

@@ -30,7 +30,7 @@ HEADING = """
 
 
 def table(chosen: Assignment, jobs: int) -> str:
-    """Return the section of the page on an assignment."""
+    """Return the page's section on an assignment."""
     import torch
 
     with contextlib.closing(Subject(chosen)) as subject, ThreadPoolExecutor(jobs) as pool:

@@ -73,7 +73,7 @@ FILES = ("grade.py", "constraints.txt", "environment.yml", "LICENSE")
 NOT_NEEDED = ("nbgrader", "sqlalchemy", "nbclient", "pygments")
 PACKING = "autograder/authoring/packing"
 GUIDE = "docs/student-guide.md"
-# Sections of pyproject.toml that installing the course does not need.
+# Sections of pyproject.toml that are not needed to install the course.
 FOR_DEVELOPERS = (
     *("project.optional-dependencies", "tool.setuptools.data-files", "tool.ruff", "tool.mypy", "tool.pytest"),
 )
@@ -103,7 +103,7 @@ def place_of(chosen: Assignment) -> str:
 
 
 def public_config() -> bytes:
-    """Return the course.toml that makes an archive a course: it says only where the assignments are."""
+    """Return the course.toml that makes an archive a course: it contains only the path of the assignments."""
     place = course_config().assignments.relative_to(course_folder()).as_posix()
     head = "# This folder is a course: commands find it by this file."
     return f"{head}\n[folders]\nassignments = {json.dumps(place)}\n".encode()
@@ -115,12 +115,12 @@ CLASSROOM50 = {
     ".gitignore": "autograder/authoring/packing/github/gitignore",
     ".devcontainer/devcontainer.json": ".devcontainer/devcontainer.json",
 }
-# Classroom 50 brings a workflow of its own.
+# Classroom 50 provides its own workflow.
 GITHUB = {**CLASSROOM50, ".github/workflows/grade.yml": "autograder/authoring/packing/github/grade.yml"}
 
 
 def contents(chosen: Sequence[Assignment], github: Mapping[str, str] = NOTHING) -> dict[str, bytes]:
-    """Return all files of the handout by path. Its texts are about the first of the assignments.
+    """Return all files of the handout by path. Its texts are about the first assignment.
 
     Args:
         github: additional files for a GitHub repository: target path -> path in the project.
@@ -183,7 +183,7 @@ def check_release(chosen: Assignment, files: dict[str, bytes]) -> None:
     """Check that the modules are the stubs, and that the notebooks have no outputs.
 
     Raises:
-        UserError: if not.
+        UserError: if they are not.
     """
     solution = chosen.solution
     if not solution.is_dir():
@@ -227,7 +227,7 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
 
     The text between `<!-- only NAME -->` and `<!-- end -->` is for one assignment, the text in `<!-- others: ... -->`
     for all others, and the text after `<!-- if PAGE -->` for courses that have this page. `{...}` is filled in from the
-    manifest. `<!-- example: ASSIGNMENT STAGE MODULE -->` says what the examples are about; they are replaced.
+    manifest. `<!-- example: ASSIGNMENT STAGE MODULE -->` names the subject of the examples, which is replaced.
     """
     only = re.compile(r"<!-- only (\w+) -->\n?(.*?)<!-- end -->\n?", re.DOTALL)
     special = chosen.name in {found[1] for found in only.finditer(text)}

@@ -58,7 +58,7 @@ def _used(path: str, data: bytes) -> Iterator[str]:
 def _imported(text: str) -> Iterator[str]:
     try:
         tree = parse(text)
-    except SyntaxError:  # a cell that shows something wrong
+    except SyntaxError:  # a cell that shows invalid code
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -72,12 +72,12 @@ def _imported(text: str) -> Iterator[str]:
 
 
 def path_like(text: str) -> bool:
-    """Whether a text is a module's name or a line of code, not a sentence about it."""
+    """Whether a string is a module's name or a line of code, not a sentence about it."""
     return NAMED.fullmatch(text) is not None or "import " in text
 
 
 def _file(name: str) -> str | None:
-    """Return the path of a module, or of the one that defines a name."""
+    """Return the path of a module, or of the module that defines a name."""
     place = name.replace(".", "/")
     for path in (f"{place}.py", f"{place}/__init__.py"):
         if name and (ENGINE / path).is_file():

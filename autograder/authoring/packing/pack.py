@@ -2,7 +2,7 @@
 
 Every bundle contains the engine, the tests and the settings. All but the one for Classroom 50 also contain the
 solutions, the hidden tests and their seed, so keep them secret. Files that students could fetch (the image, the bundle
-for Classroom 50) contain none of these. docs/platforms.md says what to do with each.
+for Classroom 50) contain none of these. docs/platforms.md explains how to use each.
 """
 
 import argparse
@@ -45,7 +45,7 @@ class Order:
 
 
 def prairielearn_files(order: Order) -> dict[str, bytes]:
-    """Questions for a PrairieLearn course: one of the required stages, one of the extra credit, one engine for both."""
+    """Questions for a PrairieLearn course: one for required stages, one for extra credit, sharing one engine."""
     chosen, name = order.chosen, order.chosen.name
     files = {f"serverFilesCourse/autograder-{name}/{path}": data for path, data in engine_files(chosen).items()}
     for extra in (False, True):
@@ -108,7 +108,7 @@ def vpl_files(order: Order) -> dict[str, bytes]:
 
 
 def submitty_files(order: Order) -> dict[str, bytes]:
-    """A Submitty configuration: a test case that grades, and one for each test, which reads the verdict.
+    """A Submitty configuration: a test case that runs the grader, and one for each test, which reads the verdict.
 
     Raises:
         UserError: if a test has a fraction of a point, which Submitty does not support.
@@ -216,7 +216,7 @@ GRADESCOPE = "gradescope"
 
 
 def image_files(order: Order) -> dict[str, bytes]:
-    """The files that the image is built from; all of them are public."""
+    """The files from which the image is built; all of them are public."""
     weights = of_course([f"checkpoints/{name}/*" for name in order.chosen.checkpoints])
     return {
         "image/Dockerfile": template("Dockerfile", order),
@@ -239,7 +239,7 @@ def settings_of(order: Order) -> bytes:
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
-    """A compressed zip file whose bytes depend on its content only, with one version of zlib."""
+    """A compressed zip file whose bytes depend only on its content and the version of zlib."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(files):
@@ -248,7 +248,7 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 
 def tar(files: Mapping[str, bytes]) -> bytes:
-    """A tar file whose bytes depend on its content only."""
+    """A tar file whose bytes depend only on its content."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as archive:
         for name in sorted(files):

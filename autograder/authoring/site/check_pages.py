@@ -72,7 +72,7 @@ def solution_lines(site: Path, chosen: Sequence[Assignment]) -> Iterator[str]:
     for path in sorted(path for path in site.rglob("*") if path.suffix in SECRET_FILES):
         text = path.read_text(encoding="utf-8", errors="replace")
         searched = (
-            f"{text}\n{html.unescape(re.sub('<[^>]*>', '', text))}"  # code is split into elements for its colours
+            f"{text}\n{html.unescape(re.sub('<[^>]*>', '', text))}"  # syntax highlighting splits code into elements
         )
         for line in sorted(secrets):
             if line in searched:

@@ -149,7 +149,7 @@ def assignment_page(one: Assignment) -> str:
 
 
 def library_page() -> str:
-    """Return the reference of all names that notebooks import from `course`, by module."""
+    """Return the reference for all names that notebooks import from `course`, by module."""
     homes: dict[str, list[str]] = defaultdict(list)
     for name in course.__all__:
         homes[getattr(course, name).__module__].append(name)
@@ -167,7 +167,7 @@ def _entry(name: str, thing: Any) -> str:
 
 
 def modules_page(one: Assignment) -> str:
-    """Return the reference of the modules that students write: the stubs' classes and functions."""
+    """Return the reference for the modules that students write: the stubs' classes and functions."""
     parts = [f"# What you write: {one.title}\n"]
     for module in one.modules:
         options = ":members:\n   :undoc-members:\n   :member-order: bysource"

@@ -1,4 +1,4 @@
-"""A text box above the live view, for other sentences. It needs a running kernel; the view below does not."""
+"""A text box above the live view, for entering other sentences. It needs a running kernel; the view below does not."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ def show_with_box(view: "LiveView", look_at: "Callable[[str], LiveView]") -> Non
 
     Args:
         view: the first view.
-        look_at: returns the view of a sentence, or raises UserError, whose message is shown beside the box.
+        look_at: returns the view of a sentence, or raises UserError, whose message is shown next to the box.
     """
     import ipywidgets
     from IPython.display import display
@@ -27,7 +27,7 @@ def show_with_box(view: "LiveView", look_at: "Callable[[str], LiveView]") -> Non
     )
     said = ipywidgets.Label()
     row = ipywidgets.VBox([box, said])
-    # Where widgets are not supported, as in an exported notebook, a text replaces the box.
+    # Where widgets are not supported, as in an exported notebook, a message replaces the box.
     pieces = row._repr_mimebundle_()
     display({**pieces, "text/plain": "Run this cell to try sentences of your own."}, raw=True)  # type: ignore[no-untyped-call]
     shown = display(_html(view), raw=True, display_id=True)  # type: ignore[no-untyped-call]

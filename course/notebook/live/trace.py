@@ -10,7 +10,7 @@ import torch
 from course.read_attention import AttentionMaps, attention_maps
 from course.translation.decoding import longest_translation
 
-LONGEST = 40  # tokens of a translation
+LONGEST = 40  # the most tokens in a translation
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def trace(model: Any, source: list[int]) -> Trace:
         source: token indices with BOS and EOS.
 
     Raises:
-        NotImplementedError: if the encoder is not written. Without a decoder, the trace has the encoder only.
+        NotImplementedError: if the encoder is not written. Without a decoder, the trace contains only the encoder.
     """
     training = model.training
     model.eval()
@@ -78,7 +78,7 @@ def _recorded_streams(model: Any) -> Iterator[dict[str, dict[str, torch.Tensor]]
         return hook
 
     def keep_positions(module: Any, args: Any, output: torch.Tensor) -> None:
-        side = "decoder" if "decoder" in streams else "encoder"  # both share one table; the encoder runs first
+        side = "decoder" if "decoder" in streams else "encoder"  # both share one position table; the encoder runs first
         streams.setdefault(side, {})["with positions"] = output[0]
 
     hooks = [

@@ -1,4 +1,4 @@
-"""The live view as HTML without network or kernel, with a still image if scripts are disabled."""
+"""The live view as HTML that needs neither network nor kernel, with a still image if scripts are disabled."""
 
 import base64
 import html

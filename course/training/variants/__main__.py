@@ -1,6 +1,6 @@
 """Train a small model of the assignment `variants`: `python -m course.training.variants NAME --out FOLDER`.
 
-Training can be stopped at any time; the same command then continues it, with the same result as without the stop.
+Training can be stopped at any time; the same command then continues it, with the same result as an uninterrupted run.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The tagger `de-truecase`: lower-case German sentences, and which words begin with a capital letter."""
+"""The tagger `de-truecase`: for lower-case German sentences, it predicts which words begin with a capital letter."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ def encode_units(sentence: list[str], tokenizer: Tokenizer) -> tuple[list[int], 
 
 
 class Capitals(Task):
-    """The sentences of tatoeba.train, and those of tatoeba.val for measuring."""
+    """The sentences of tatoeba.train for training, and those of tatoeba.val for measuring."""
 
     model_class = "tagger.EncoderTransformer"
     figure = "f1"
@@ -51,7 +51,7 @@ class Capitals(Task):
         self.steps = len(self.batches(0, 1))
 
     def tagged(self, sentence: list[str]) -> tuple[list[int], list[int]]:
-        """Return tokens and tags: 1 at the first token of a capitalised word, 0 of a word in lower case."""
+        """Return tokens and tags: 1 at the first token of a capitalised word, 0 at that of a lower-case word."""
         tokens, starts = encode_units(sentence, self.tokenizer)
         tags = [IGNORED] * len(tokens)
         if len(starts) != len(sentence):  # a character that the tokenizer splits into two words
@@ -115,7 +115,7 @@ class Capitals(Task):
 
 
 def tag(model: Any, sentences: list[list[str]], tokenizer: Tokenizer) -> "list[tuple[torch.Tensor, list[int]]]":
-    """Return for each sentence the logits at all tokens, (T, 2), and the positions of its units' first tokens."""
+    """Return, for each sentence, the logits at all tokens, (T, 2), and the positions of its units' first tokens."""
     import torch
 
     from course.text import in_batches, pad

@@ -1,4 +1,4 @@
-"""Small language models trained side by side: each part is that of GPT-2 or that of today's open models."""
+"""Small language models trained side by side: each part is taken from GPT-2 or from today's open models."""
 
 from collections.abc import Collection, Sequence
 from types import SimpleNamespace
@@ -42,7 +42,7 @@ def build_with(new: Collection[str], modern: Any, ready: SimpleNamespace, vocab_
                 if "RoPE" in new
                 else ready.heads.MultiHeadAttentionEfficient(D, HEADS, 0.0)
             )
-            # The same number of weights: 3 * 8/3 against 2 * 4.
+            # The same number of weights: 3 * 8/3 = 2 * 4.
             self.feed_forward = (
                 modern.SwiGLU(D, 8 * D // 3) if "SwiGLU" in new else ready.layers.FeedForward(D, 4 * D, 0.0)
             )
@@ -100,7 +100,7 @@ class OldAndNew:
         return torch.tensor(starts)
 
     def run(self, new: Collection[str], seed: int, steps: int = 200) -> tuple[float, int]:
-        """Train a model from new weights; return its loss in nats per held-out token, and its number of parameters.
+        """Train a model from fresh weights; return its loss in nats per held-out token, and its number of parameters.
 
         Runs with the same seed get the same batches.
         """

@@ -72,9 +72,9 @@ class Tales(Task):
 
 
 def bits_per_character(model: Any, tales: list[Tale], tokenizer: Tokenizer, max_len: int) -> Measured:
-    """Return the loss of a language model per token, and its bits per character.
+    """Return a language model's loss per token, and its bits per character.
 
-    Line ends count as characters. A character unknown to the tokenizer costs UNKNOWN_BITS more.
+    Line breaks count as characters. A character unknown to the tokenizer costs another UNKNOWN_BITS.
     """
     nats, unknown, tokens, characters = 0.0, 0, 0, 0
     model.eval()
@@ -103,7 +103,7 @@ def surprise(model: Any, tokens: list[int], max_len: int) -> float:
             if start + len(window) <= counted:
                 break
             logits = model(window[None, :-1])[0]  # (T, V)
-            new = counted - start - 1  # the first target that counts
+            new = counted - start - 1  # the index of the first target that counts
             total += F.cross_entropy(logits[new:], window[1 + new :], reduction="sum").item()
             counted = start + len(window)
     return total

@@ -1,4 +1,4 @@
-"""The task of a small model (data, batches, measure), and the run that trains it."""
+"""The task of a small model (data, batches, metric), and the run that trains it."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Task(ABC):
     """The data of a model and everything else that depends on its kind."""
 
     model_class: str  # "module.Class"
-    figure: str  # the name of `Measured.figure`
+    figure: str  # the name of the metric in `Measured.figure`
     title: str  # its title on the axis of a curve
 
     @property
@@ -35,7 +35,7 @@ class Task(ABC):
     @property
     @abstractmethod
     def steps_per_epoch(self) -> int:
-        """The number of batches that contain about as much as the training data."""
+        """The number of batches that together contain about as much as the training data."""
 
     @abstractmethod
     def batch(self, step: int, seed: int) -> "tuple[tuple[torch.Tensor, ...], int]":

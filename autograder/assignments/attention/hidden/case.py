@@ -28,12 +28,12 @@ class AttentionTestCase(HiddenTestCase):
         )
 
     def in_training(self, twins: Twins) -> Twins:
-        """The twins in training mode, with deterministic dropout: it keeps or drops all elements, as is likelier."""
+        """The twins in training mode; deterministic dropout keeps or drops all elements, whichever is likelier."""
         self.train(twins)
         return Twins(twins.student.deterministic_dropout(), twins.reference and twins.reference.deterministic_dropout())
 
     def leaves(self, function: Any, **arguments: Any) -> None:
-        """Check whether a call of a function or an object changes its arguments, which costs few points."""
+        """Check whether calling a function or an object changes its arguments, which costs only a few points."""
         after = function.arguments_after(**arguments)
         for name, value in arguments.items():
             self.checks += 1

@@ -92,7 +92,7 @@ class TestBahdanau(AttentionTestCase, TrainedTestCase):
         return {**batch, **{side: np.hstack([batch[side], columns]) for side, columns in more.items()}}
 
     def predict(self) -> None:
-        """Fail unless the trained model predicts the correct tokens; a near tie may fall either way."""
+        """Fail unless the trained model predicts the correct tokens; a near tie may be decided either way."""
         pairs = [sentences()[index] for index in self.rng.permutation(len(sentences()))[:5]]
         src, src_lengths = padded([german for german, _ in pairs])
         tgt, tgt_lengths = padded([english[:-1] for _, english in pairs])

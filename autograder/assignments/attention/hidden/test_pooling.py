@@ -44,9 +44,9 @@ class TestPooling(AttentionTestCase):
         return {"queries": queries, "keys": keys, "values": self.random(n_k, d_v)}
 
     def some_unreached(self, n_q: int, n_k: int) -> Points:
-        """Points for a width of 0.1: queries near keys, six widths away and far out of reach; so is one key."""
+        """Points for a width of 0.1: one query is six widths away; another query and one key are out of reach."""
         points = {name: 0.1 * value for name, value in self.points(n_q + 2, n_k, 2, 2).items()}
-        for name in ("queries", "keys"):  # left of the origin; the first query and key are at it
+        for name in ("queries", "keys"):  # left of the origin, where the first query and key are
             points[name][:, 0] = -np.abs(points[name][:, 0])
             points[name][0] = 0
         points["queries"][-2:] = [0.62, 0.0], [9.0, 0.0]

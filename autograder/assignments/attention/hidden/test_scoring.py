@@ -46,7 +46,7 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
                 self.cut_off(softmax, given, self.each_length(*given.shape))
                 self.cut_off(softmax, 0 * given, self.each_length(*given.shape))
             lengths = self.with_nothing(*scores[1].shape)
-            some = (lengths > 0)[..., None]  # the other queries, if one has no key
+            some = (lengths > 0)[..., None]  # the queries that have keys
             self.same(lambda function: function(scores[1], lengths), softmax, "weights", WEIGHTS, some)
         with self.part("nothing_allowed"):
             nothing = self.with_nothing(*scores[1].shape)

@@ -12,7 +12,7 @@ from autograder.grading.hidden_case import ReferenceFault, Twins
 
 FAR = 1e3  # added to a token's score, it decides the prediction
 MOST = 1000  # columns that are checked: a translation of millions is an attack
-LIMIT = 6  # most tokens that the small models may predict
+LIMIT = 6  # the most tokens that the small models may predict
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Translated:
     limit: int
 
     def ends(self) -> list[int]:
-        """For each row, the index of its end token, or of its last token if it has none."""
+        """For each row, the index of its end token, or of its last token if it has no end token."""
         eos = self.config["eos_idx"]
         return [row.index(eos, 1) if eos in row[1:] else len(row) - 1 for row in self.tokens.tolist()]
 
@@ -79,7 +79,7 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
             scores = self.right(lambda reference: self.decode(reference, source), model.reference)  # noqa: B023
             rivals = scores.max(axis=-1) - scores[..., config["eos_idx"]] - FAR  # how far eos is behind at each step
             lowest = np.minimum.accumulate(rivals, axis=1)
-            gain = lowest[:, :-2] - rivals[:, 1:-1]  # by how much a step is better for eos than all before
+            gain = lowest[:, :-2] - rivals[:, 1:-1]  # by how much a step is better for eos than all earlier steps
             row, step = np.unravel_index(gain.argmax(), gain.shape)
             if gain[row, step] > 10 * CLEAR:
                 weights = self.with_eos(config, weights, (lowest[row, step] + rivals[row, step + 1]) / 2)
@@ -166,7 +166,7 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
                 reference = self.words(self.pick(3, 5, 8))
                 self.measure(self.words(len(reference) + self.pick(0, 2)), reference, self.pick(1, 2, 3))
                 self.measure(reference[self.pick(1, 2) :] + reference, reference, self.pick(1, 2, 3))
-                self.measure(reference, reference[: self.pick(1, 2)], 3)  # which has no n-grams of three
+                self.measure(reference, reference[: self.pick(1, 2)], 3)  # which has no trigrams
         with self.part("penalty"):
             for _ in range(8):
                 reference = self.words(self.pick(5, 6, 9))

@@ -1,4 +1,4 @@
-"""Known mistakes of stage 2: additive attention."""
+"""Known mistakes in stage 2: additive attention."""
 
 from autograder.diagnosis.mistakes import Mistake
 

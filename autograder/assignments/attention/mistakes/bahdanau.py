@@ -1,4 +1,4 @@
-"""Known mistakes of stage 3: teacher forcing, and the whole model."""
+"""Known mistakes in stage 3: teacher forcing, and the whole model."""
 
 from autograder.assignments.attention.mistakes import step
 from autograder.diagnosis.mistakes import Mistake

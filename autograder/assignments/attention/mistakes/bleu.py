@@ -1,4 +1,4 @@
-"""Known mistakes of stage 4: the measure for translations."""
+"""Known mistakes in stage 4: the measure of translation quality."""
 
 from autograder.diagnosis.mistakes import Mistake
 

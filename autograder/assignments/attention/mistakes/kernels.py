@@ -1,4 +1,4 @@
-"""Known mistakes of stage 1: the kernels."""
+"""Known mistakes in stage 1: the kernels."""
 
 from autograder.diagnosis.mistakes import Mistake
 

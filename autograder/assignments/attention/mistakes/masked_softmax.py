@@ -1,4 +1,4 @@
-"""Known mistakes of stage 2: the softmax with lengths."""
+"""Known mistakes in stage 2: the softmax with lengths."""
 
 from autograder.diagnosis.mistakes import Mistake
 

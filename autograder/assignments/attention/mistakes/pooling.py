@@ -1,4 +1,4 @@
-"""Known mistakes of stage 1: pooling, the learned width, leaving one out."""
+"""Known mistakes in stage 1: pooling, the learned width, leaving one out."""
 
 from autograder.assignments.attention.mistakes import kernels
 from autograder.diagnosis.mistakes import Mistake

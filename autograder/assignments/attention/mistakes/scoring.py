@@ -1,4 +1,4 @@
-"""Known mistakes of stage 2: the three scores, and what is done with the weights."""
+"""Known mistakes in stage 2: the three scores, and the use of the weights."""
 
 from autograder.assignments.attention.mistakes import additive, masked_softmax
 from autograder.diagnosis.mistakes import Mistake

@@ -1,4 +1,4 @@
-"""Known mistakes of stage 3: one step of the decoder."""
+"""Known mistakes in stage 3: one step of the decoder."""
 
 from autograder.diagnosis.mistakes import Mistake
 

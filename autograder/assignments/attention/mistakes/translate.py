@@ -1,4 +1,4 @@
-"""Known mistakes of stage 4: greedy decoding of a batch."""
+"""Known mistakes in stage 4: greedy decoding of a batch."""
 
 from autograder.assignments.attention.mistakes import bleu
 from autograder.diagnosis.mistakes import Mistake

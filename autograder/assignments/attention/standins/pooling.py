@@ -40,7 +40,7 @@ def _pool(
     kernel: Callable[..., torch.Tensor],
     width: float | torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The estimate of one query, (d,), and its weights, (n_k,)."""
+    """The estimate for one query, (d,), and its weights, (n_k,)."""
     if not len(keys):
         raise ValueError(f"there are no keys to attend to: they have the shape {tuple(keys.shape)}")
     distances = F.pairwise_distance(query, keys, eps=0.0)  # (n_k,)

@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 
 def _allowed(scores: torch.Tensor, valid_lens: torch.Tensor | None) -> torch.Tensor:
-    """Where a query may look, (B, T_q, T_k).
+    """True where a query may attend, (B, T_q, T_k).
 
     Raises:
         ValueError: if the lengths do not have the shape that the interface requires.

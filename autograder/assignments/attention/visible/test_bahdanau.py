@@ -65,7 +65,7 @@ class TestBahdanau(TrainedTestCase):
             self.assert_tensor(logits, stored["logits"][:1], "logits of one sentence alone", "B V")
 
     def test_teacher_forcing(self):
-        """Decode known targets: each step reads the right token and the state of the previous step."""
+        """Decode known targets: each step reads the correct token and the state of the previous step."""
         stored = self.stored("forced")
         inputs = {name: stored[name] for name in ("tgt", "state", "enc_outputs", "src_lengths")}
         decoder = self.small_decoder()
@@ -97,7 +97,7 @@ class TestBahdanau(TrainedTestCase):
         self.warn_of_side_effects(model, inputs, weights=self.stored("weights"), where=real)
 
     def predict(self) -> None:
-        """Fail unless the trained model predicts the correct tokens; a near tie may fall either way."""
+        """Fail unless the trained model predicts the correct tokens; a near tie may be decided either way."""
         stored, rows = self.stored("trained"), slice(self.few)
         inputs = {name: stored[name][rows] for name in ("src", "tgt", "src_lengths", "tgt_lengths")}
         real = inside(inputs["tgt_lengths"])

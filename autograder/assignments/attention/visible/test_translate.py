@@ -53,7 +53,7 @@ class TestTranslate(TrainedTestCase):
         self.check_tiny(sentences=2)
 
     def check_start_again(self) -> None:
-        """Fail unless a small model may choose its start or padding token within a sentence and then continues.
+        """Fail unless a small model can choose its start or padding token within a sentence and then continue.
 
         Its end token is one that it cannot choose.
         """

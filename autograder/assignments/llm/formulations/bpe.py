@@ -1,4 +1,4 @@
-"""Formulations of byte-pair encoding."""
+"""Formulations of byte-pair encoding: other correct ways to write it."""
 
 from autograder.authoring.formulations import Formulation
 

@@ -1,4 +1,4 @@
-"""Formulations of attention in tiles."""
+"""Formulations of attention in tiles: other correct ways to write it."""
 
 from autograder.authoring.formulations import Formulation
 

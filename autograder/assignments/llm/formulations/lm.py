@@ -1,4 +1,4 @@
-"""Formulations of the modern language model."""
+"""Formulations of the modern language model: other correct ways to write it."""
 
 from autograder.authoring.formulations import Formulation
 

@@ -21,7 +21,7 @@ class LlmTestCase(HiddenTestCase, CheckingTestCase):
         return actual
 
     def letters(self, alphabet: str, length: int) -> str:
-        """A random text."""
+        """A random string."""
         return "".join(self.choose(alphabet) for _ in range(length))
 
     def merges(self, alphabet: str, number: int) -> list[list[int]]:

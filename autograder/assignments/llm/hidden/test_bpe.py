@@ -1,4 +1,4 @@
-"""Stage 1, hidden: three letters with many ties and overlaps, letters of up to four bytes, random merges."""
+"""Stage 1, hidden: texts of three letters with many ties and overlaps, letters of up to four bytes, random merges."""
 
 from functools import partial
 from typing import Any

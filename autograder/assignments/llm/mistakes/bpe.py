@@ -1,4 +1,4 @@
-"""Known mistakes of stage 1: byte-pair encoding."""
+"""Known mistakes in stage 1: byte-pair encoding."""
 
 from typing import Any
 

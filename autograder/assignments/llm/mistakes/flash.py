@@ -1,4 +1,4 @@
-"""Known mistakes of stage 2: attention in tiles."""
+"""Known mistakes in stage 2: attention in tiles."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Known mistakes of stage 3: the modern language model."""
+"""Known mistakes in stage 3: the modern language model."""
 
 from typing import Any
 
@@ -273,7 +273,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "model-past-forgotten",
         BLOCK,
         BLOCK.replace("past, ", "0, "),
-        "Your blocks are not told how many tokens came before.",
+        "Your blocks do not receive the number of earlier tokens.",
         "A block takes the number of earlier positions.",
     ),
     _lm(

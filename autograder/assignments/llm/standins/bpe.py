@@ -41,7 +41,7 @@ class Tokenizer:
 
     def encode_word(self, word: bytes) -> list[int]:
         """Apply the merges to one word, in order."""
-        known: dict[bytes, list[int]] = vars(self).setdefault("_known", {})  # most words of a text occur again
+        known: dict[bytes, list[int]] = vars(self).setdefault("_known", {})  # most words in a text recur
         if word not in known:
             letters = word.decode("latin-1")
             for (left, right), number in self.rank.items():

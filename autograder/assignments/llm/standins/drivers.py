@@ -52,7 +52,7 @@ class Largest(TorchFunctionMode):
 
 
 def largest_tensor(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, block: int, causal: bool) -> int:
-    """The number of elements of the largest tensor that `flash.tiled_attention` computes."""
+    """The number of elements in the largest tensor that `flash.tiled_attention` computes."""
     from flash import tiled_attention
 
     with Largest() as largest:

@@ -41,7 +41,7 @@ class TestTiles(CheckingTestCase):
         )
 
     def test_tiles(self):
-        """All keys, earlier keys, and the last four keys, with tiles that do not divide them; no large tensor."""
+        """All keys, earlier keys, and the last four keys, in tiles that do not divide them evenly; no large tensor."""
         stored = self.stored("tiles")
         for part, options in TILES.items():
             with self.part(part):

@@ -1,4 +1,4 @@
-"""Formulations of the split into heads, and of code that shares attributes between the two attention methods."""
+"""Formulations: other correct ways to split into heads, and to share attributes between the two attention methods."""
 
 from autograder.assignments.transformer.formulations.mha import QKV, SDPA, F
 from autograder.authoring.formulations import Formulation

@@ -1,4 +1,4 @@
-"""Formulations of the encoder layer, the decoder layer and one-step decoding."""
+"""Formulations: other correct ways to write the encoder layer, the decoder layer and one-step decoding."""
 
 from autograder.authoring.formulations import Formulation
 

@@ -1,4 +1,4 @@
-"""Formulations of attention: masks, scale, softmax."""
+"""Formulations: other correct ways to write attention (masks, scale, softmax)."""
 
 from autograder.authoring.formulations import Formulation
 

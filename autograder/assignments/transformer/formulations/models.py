@@ -1,4 +1,4 @@
-"""Formulations of the positional encoding, of the whole model with its masks, and of inference."""
+"""Formulations: other correct ways to write the positional encoding, the whole model with its masks, and inference."""
 
 from autograder.authoring.formulations import Formulation
 

@@ -56,7 +56,7 @@ class TestDecoder(ModelTestCase):
         self.assert_tensor(actual.argmax(axis=-1), expected.argmax(axis=-1), "the next token", "B T_d", where=clear)
 
     def scores_of(self, model: Any, batch: dict[str, np.ndarray]) -> Any:
-        """The scores of a whole model: the decoder is called separately, so that no stand-in can replace it."""
+        """The scores of a whole model; the decoder is called separately, so that no stand-in can replace it."""
         source = self.items(model.forward_encoder(batch["src"], batch["src_lengths"]), 2, "forward_encoder")
         return model.forward_decoder(*source, batch["tgt"], batch["tgt_lengths"])
 
@@ -172,7 +172,7 @@ class TestDecoder(ModelTestCase):
         self.same(lambda model: model(x, encoder_out=encoder_out), layer, "the output without masks", AXES)
 
     def check_stack(self) -> None:
-        """Fail unless a stack without cross-attention, with an output layer, has the right values and gradients."""
+        """Fail unless a stack without cross-attention, with an output layer, has the correct values and gradients."""
         d_model, d_ff, H = self.layer_sizes()
         B, T_d = self.sizes(2)
         stack = self.twins(
@@ -188,7 +188,7 @@ class TestDecoder(ModelTestCase):
         self.same_gradients(stack, {"x": x, **masks}, self.random(B, T_d, 9) * real, "B T d_model")
 
     def check_scores(self) -> None:
-        """Fail unless `forward_decoder` is right for a small model in training mode and for the trained one."""
+        """Fail unless `forward_decoder` is correct for a small model in training mode and for the trained model."""
         config = self.config(dropout_prob=0.0)
         model = self.train(self.transformer(config))
         B, T_e, T_d = config["num_heads"], 6, config["max_seq_length"]
@@ -224,7 +224,7 @@ class TestDecoder(ModelTestCase):
         )
 
     def scores(self, model: Twins, lengths: np.ndarray, config: dict[str, Any]) -> None:
-        """Fail unless `forward_decoder` is right at real positions; the source is one token shorter."""
+        """Fail unless `forward_decoder` is correct at real positions; the source is one token shorter."""
         B, T = len(lengths), max(lengths)
         arguments = {
             "enc_output": self.random(B, T, config["d_model"]),

@@ -62,7 +62,7 @@ class TestEncoder(ModelTestCase):
         self.same_dropout(build, lambda model: model(x, self_attn_padding_mask=mask), AXES, real)
 
     def encodes(self, layer: Twins, x: np.ndarray, lengths: np.ndarray) -> None:
-        """Fail unless a layer is right at real positions."""
+        """Fail unless a layer is correct at real positions."""
         mask, real = self.padding(lengths, x.shape[1]), inside(lengths)[..., None]
         self.same(lambda model: model(x, self_attn_padding_mask=mask), layer, "the output", AXES, real)
 
@@ -84,7 +84,7 @@ class TestEncoder(ModelTestCase):
         self.unchanged(moved, y[:, order], wrong, "the output", "B T features", real[:, order])
 
     def check_model(self) -> None:
-        """Fail unless `forward_encoder` is right for small models, up to the longest possible sentence."""
+        """Fail unless `forward_encoder` is correct for small models, up to the longest possible sentence."""
         config = self.config()
         model, T, B = self.transformer(config), config["max_seq_length"], config["num_heads"]
         self.encode(model, self.rng.integers(40, size=(B, T)), self.lengths(B, T))
@@ -125,6 +125,6 @@ class TestEncoder(ModelTestCase):
         return enc_output
 
     def check_sentences(self) -> None:
-        """Fail unless the trained encoder is right for our sentences."""
+        """Fail unless the trained encoder is correct for our sentences."""
         sentences = self.sentences(10)
         self.encode(self.trained(), sentences["src"], sentences["src_lengths"])

@@ -1,4 +1,4 @@
-"""Stage 5, hidden: greedy decoding with all possible endings, and step-by-step decoding against decoding at once."""
+"""Stage 5, hidden: greedy decoding with all possible endings, and single steps compared with decoding all at once."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from autograder.grading.hidden_case import ReferenceFault, Twins
 
 AXES = "B T_d d_model"
 FAR = 1e3  # added to a token's score, it decides the prediction
-LIMIT = 6  # most tokens that the small models may predict
+LIMIT = 6  # the most tokens that the small models may predict
 TRIES, SHARE = 3, 4  # a step may take a quarter of the time of all positions: the reference takes a twentieth
 
 
@@ -71,7 +71,7 @@ class TestInference(ModelTestCase):
             scores = self.decode(model, batch)
             rivals = scores.max(axis=-1) - scores[..., config["eos_idx"]] - FAR  # how far eos is behind at each step
             lowest = np.minimum.accumulate(rivals, axis=1)
-            gain = lowest[:, 1:-2] - rivals[:, 2:-1]  # by how much a step is better for eos than all before
+            gain = lowest[:, 1:-2] - rivals[:, 2:-1]  # by how much a step is better for eos than all earlier steps
             row, step = np.unravel_index(gain.argmax(), gain.shape)
             if gain[row, step] > 10 * CLEAR:
                 weights = self.with_eos(config, weights, (lowest[row, step + 1] + rivals[row, step + 2]) / 2)
@@ -160,7 +160,7 @@ class TestInference(ModelTestCase):
         return {"encoder_out": self.transposed(B, T_e, d_model), "encoder_padding_mask": mask}
 
     def check_layer_step(self) -> None:
-        """Fail unless one step of a layer appends the right position to the cache."""
+        """Fail unless one step of a layer appends the correct position to the cache."""
         d_model, d_ff, H = self.layer_sizes()
         layer = self.twins(lambda modules: modules.decoder.TransformerDecoderLayer(d_model, d_ff, H, 0.1))
         T = 5
@@ -178,7 +178,7 @@ class TestInference(ModelTestCase):
         wrong = "decoding step by step differs from decoding all positions at once"
         self.unchanged(cache, at_once, wrong, "the output of the last step", AXES, real)
 
-        # One step with masks that never occur in decoding, and a random cache, so that its use shows.
+        # One step with masks that never occur in decoding, and a random cache, to show whether it is used.
         some = self.rng.choice((0, 1), size=(H, T, T)) * (np.arange(T) > 0)
         some[:, -1, 1] = 1
         known = self.random(H, T - 1, d_model)
@@ -201,9 +201,9 @@ class TestInference(ModelTestCase):
     def check_time(self) -> None:
         """Fail if a step with a cache takes as long as all positions, measured by the system clock.
 
-        In the visible test the worker counts rows. Its code can forge that, or compute without torch. Here nearly
-        all the work is in the feed-forward network, which a step needs for one position. Each try has new inputs, so
-        that no result is known from an earlier try. The fastest try counts, since the processor may be busy.
+        In the visible test, the worker counts rows. Student code there can forge this count, or compute without torch.
+        Here nearly all the work is in the feed-forward network, which a step needs for one position. Each try has new
+        inputs, so that no result is known from an earlier try. The fastest try counts, since the processor may be busy.
         """
         d_model, d_ff, H, T = 32, 8192, 2, 800
         layer = self.twins(lambda modules: modules.decoder.TransformerDecoderLayer(d_model, d_ff, H, 0.1, True))
@@ -245,7 +245,7 @@ class TestInference(ModelTestCase):
             arguments: dict[str, Any] = {"x": x[:, :t], **source, **masks}
             cache = self.step(stack, {**arguments, "cache": cache}, L, real[:, :t])
         self.step(stack, {**arguments, "cache": None}, L, real)
-        # A random cache, so that its use shows.
+        # A random cache, to show whether it is used.
         arguments["cache"] = [self.random(H, T - 1, d_model) for _ in range(L)]
         self.step(stack, arguments, L, real)
         self.keeps_arguments(stack.student, arguments, "forward_one_step_ec")

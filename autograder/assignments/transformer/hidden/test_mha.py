@@ -82,7 +82,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         )
 
     def mixed(self, mha: Twins, **inputs: np.ndarray) -> Gradients:
-        """Fail unless `forward`, with W_o, and its gradients are correct; check that it keeps its arguments."""
+        """Fail unless `forward`, with W_o, and its gradients are correct; check that its arguments stay unchanged."""
         y = self.same(lambda model: model(**inputs), mha, "the output of forward", "B T_q d_model")
         gradients = self.same_gradients(mha, inputs, self.random(*y.shape), "B T d_model")
         self.keeps_arguments(mha.student, inputs)
@@ -260,7 +260,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
             self.check_queries_and_keys()
 
     def check_queries_and_keys(self) -> None:
-        """Fail unless there may be more or fewer keys than queries."""
+        """Fail unless attention works with more or fewer keys than queries."""
         H = self.pick(2, 3, 5)
         mha, d_k = self.attention(H)
         plain = self.plain(H, d_k)

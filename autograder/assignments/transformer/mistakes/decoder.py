@@ -1,4 +1,4 @@
-"""Known mistakes of stage 4: the decoder."""
+"""Known mistakes in stage 4: the decoder."""
 
 from autograder.assignments.transformer.mistakes import decoder_masks
 from autograder.assignments.transformer.mistakes.decoder_masks import ATTEND, ATTEND_ENCODER, DECODE, PADDING_MASK

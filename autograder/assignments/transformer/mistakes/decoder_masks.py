@@ -1,4 +1,4 @@
-"""Known mistakes of stage 4: the masks."""
+"""Known mistakes in stage 4: the masks."""
 
 from autograder.diagnosis.mistakes import Mistake
 

@@ -1,4 +1,4 @@
-"""Known mistakes of stage 3: the encoder."""
+"""Known mistakes in stage 3: the encoder."""
 
 from autograder.assignments.transformer.mistakes.sublayers import POST_NORM, Sublayer
 from autograder.diagnosis.mistakes import Mistake

@@ -1,4 +1,4 @@
-"""Known mistakes of stage 5: one decoding step with a cache, and greedy decoding."""
+"""Known mistakes in stage 5: one decoding step with a cache, and greedy decoding."""
 
 from autograder.assignments.transformer.mistakes import inference_loop
 from autograder.diagnosis.mistakes import Mistake

@@ -1,4 +1,4 @@
-"""Known mistakes of stage 1: multi-head attention."""
+"""Known mistakes in stage 1: multi-head attention."""
 
 from autograder.assignments.transformer.mistakes import mha_masks
 from autograder.assignments.transformer.mistakes.mha_masks import OUTPUT, SCORES

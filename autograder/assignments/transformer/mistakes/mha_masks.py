@@ -1,4 +1,4 @@
-"""Known mistakes of stage 1: the masks."""
+"""Known mistakes in stage 1: the masks."""
 
 from autograder.diagnosis.mistakes import Mistake
 
@@ -13,7 +13,7 @@ BOTH = f"""{PADDING}
 SCORES = "query @ key.transpose(-2, -1) / math.sqrt(self.d_k)"
 OUTPUT = "torch.softmax(scores, dim=-1) @ value"
 
-# Both masks, from the first line of the reference that uses one on.
+# Both masks, starting at the first line of the reference that uses one.
 ADDED = f"""if key_padding_mask is not None:
             # (B, T_k) -> (B, 1, 1, T_k): the same keys for all heads and queries
             scores = {PADDING}
@@ -181,7 +181,7 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result is that of attention in which only the number 1 in the masks forbids a key.",
         read_again="Other numbers forbid a key too, even negative ones. " + MASKING,
     ),
-    # Right for masks of 0 and 1.
+    # Correct for masks of 0 and 1.
     Mistake(
         id="mha.masks-times-low-number",
         module="mha",

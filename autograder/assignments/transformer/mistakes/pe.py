@@ -1,4 +1,4 @@
-"""Known mistakes of stage 2: positional encoding."""
+"""Known mistakes in stage 2: positional encoding."""
 
 from autograder.diagnosis.mistakes import Mistake
 

@@ -90,7 +90,7 @@ class Sublayer:
             "In evaluation mode you cannot see where dropout is applied. " + DROPOUT,
         )
 
-    # The visible tests do not judge gradients, nor what becomes of the inputs.
+    # The visible tests check neither gradients nor whether the inputs are changed.
 
     def residual_in_place(self) -> Mistake:
         return self.mistake(

@@ -1,4 +1,4 @@
-"""Stand-in for decoder.py: torch's own decoder layer with our submodules put in."""
+"""Stand-in for decoder.py: torch's own decoder layer with our submodules in it."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ class TransformerDecoderLayer(nn.Module):
     ) -> torch.Tensor:
         """x is (B, T_d, d_model), encoder_out (B, T_e, d_model); the masks are those of the interface, or None."""
         # Only the order of torch's steps is needed. Its submodules are replaced, so they take no memory ("meta") and
-        # have no dropout. The new layer is in training mode, which keeps torch away from its fused kernel; dropout
+        # have no dropout. The new layer is in training mode, so that torch does not use its fused kernel; dropout
         # obeys the mode of `self.dropout`.
         kind = nn.TransformerEncoderLayer if self.encoder_attn is None else nn.TransformerDecoderLayer
         layer = kind(1, 1, 1, dropout=0.0, batch_first=True, device="meta")

@@ -1,4 +1,4 @@
-"""Stand-in for encoder.py: torch's own encoder layer with our submodules put in."""
+"""Stand-in for encoder.py: torch's own encoder layer with our submodules in it."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ class TransformerEncoderLayer(nn.Module):
     def forward(self, x: torch.Tensor, self_attn_padding_mask: torch.Tensor | None = None) -> torch.Tensor:
         """x is (B, T, d_model), the mask (B, T) or None."""
         # Only the order of torch's steps is needed. Its submodules are replaced, so they take no memory ("meta") and
-        # have no dropout. The new layer is in training mode, which keeps torch away from its fused kernel; dropout
+        # have no dropout. The new layer is in training mode, so that torch does not use its fused kernel; dropout
         # obeys the mode of `self.dropout`.
         layer = nn.TransformerEncoderLayer(1, 1, 1, dropout=0.0, batch_first=True, device="meta")
         for number, norm in enumerate((self.self_attn_layer_norm, self.final_layer_norm), start=1):

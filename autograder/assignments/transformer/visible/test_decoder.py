@@ -51,7 +51,7 @@ class TestDecoder(TrainedTestCase):
         self.assert_tensor(y, self.stored("alone")["output"], "the output without cross-attention", "B T_d d_model")
 
     def check_model(self, few: int | None = None) -> None:
-        """Fail unless the trained model predicts the right tokens of all sentences, or of the first few."""
+        """Fail unless the trained model predicts the correct tokens of all sentences, or of the first few."""
         stored = self.stored("sentences")
         rows = slice(few or self.few)
         inputs = {name: stored[name][rows] for name in ("src", "tgt", "src_lengths", "tgt_lengths")}
@@ -61,7 +61,7 @@ class TestDecoder(TrainedTestCase):
         shape = (*real.shape, int(stored["vocab_size"]))
         predict = self.part_of_scores(self.trained_transformer(), shape, "dec_output", "B T_d tgt_vocab_size")
         predicted = predict(**inputs)
-        # A near tie between two tokens may fall either way.
+        # A near tie between two tokens may be decided either way.
         clear = real & ~stored["near_tie"][rows, : real.shape[1]]
         expected = stored["predicted"][rows, : real.shape[1]]
         self.assert_tensor(predicted, expected, "the next token", "B T_d", where=clear)
@@ -73,8 +73,8 @@ class TestDecoder(TrainedTestCase):
         B, T_d, _ = expected.shape
         inputs = {name: stored[name] for name in ("enc_output", "src_padding_mask")}
         inputs |= {"tgt": stored["tgt"][:B, :T_d], "tgt_lengths": stored["tgt_lengths"][:B]}
-        # Only part of the vocabulary is stored. Its columns of the output layer have full rank, so any change of the
-        # decoder's last state shows in them.
+        # Only part of the vocabulary is stored. Its columns of the output layer have full rank, so any change in the
+        # decoder's last state is visible in them.
         shape = (B, T_d, int(stored["vocab_size"]))
         score = self.part_of_scores(self.trained_transformer(), shape, "dec_output", "B T_d tgt_vocab_size", columns)
         scores = score("forward_decoder", **inputs)
@@ -94,7 +94,7 @@ class TestDecoder(TrainedTestCase):
         self.warn_of_side_effects(model, {**source, **target}, "forward_decoder", weights, where)
 
     def check_longer_target(self) -> None:
-        """Fail unless a small model computes the same for a target after a shorter target as in a first call."""
+        """Fail unless a small model's scores for a target are the same after a shorter target as in a first call."""
         tgt, source = np.array([[1, 4, 8, 3], [1, 9, 5, 2]]), numbers(2, 3, TINY["d_model"])
         inputs = {"enc_output": source, "src_padding_mask": np.zeros((2, 3))}
         short = {**inputs, "tgt": tgt[:, :2], "tgt_lengths": np.array([2, 2])}

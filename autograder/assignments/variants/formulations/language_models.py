@@ -1,4 +1,4 @@
-"""Formulations of the language model and of generation."""
+"""Formulations: other correct ways to write the language model and generation."""
 
 from autograder.authoring.formulations import Formulation
 

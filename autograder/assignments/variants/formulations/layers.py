@@ -1,4 +1,4 @@
-"""Formulations of norms, GELU, feed-forward networks and attention."""
+"""Formulations: other correct ways to write norms, GELU, feed-forward networks and attention."""
 
 from autograder.authoring.formulations import Formulation
 

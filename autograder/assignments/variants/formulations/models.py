@@ -1,4 +1,4 @@
-"""Formulations of the tagger and the Vision Transformer."""
+"""Formulations: other correct ways to write the tagger and the Vision Transformer."""
 
 from autograder.authoring.formulations import Formulation
 

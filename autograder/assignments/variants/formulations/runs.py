@@ -1,4 +1,4 @@
-"""Formulations of the training functions, and of the parts of today's models."""
+"""Formulations: other correct ways to write the training functions and the parts of today's models."""
 
 from autograder.authoring.formulations import Formulation
 

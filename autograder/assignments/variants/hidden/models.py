@@ -69,7 +69,7 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
         self.assert_number(actual, self.right(call, twins.reference), name)
 
     def head_sizes(self) -> tuple[int, int]:
-        """The number of heads, and d_head, which is not a power of 4: the scale would be exact."""
+        """The number of heads, and d_head, which is not a power of 4, for which the scale would be exact."""
         return self.pick(2, 3, 5), self.pick(3, 5, 6, 7, 10)
 
     def layer_sizes(self) -> tuple[int, int, int]:

@@ -1,4 +1,4 @@
-"""Known mistakes of stage 4: the cached forward pass."""
+"""Known mistakes in stage 4: the cached forward pass."""
 
 from autograder.assignments.variants.mistakes import sampling
 from autograder.diagnosis.mistakes import Mistake

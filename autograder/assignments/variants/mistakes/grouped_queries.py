@@ -1,4 +1,4 @@
-"""Known mistakes of stage 8: grouped queries, their positions and their cache."""
+"""Known mistakes in stage 8: grouped queries, their positions and their cache."""
 
 from autograder.diagnosis.mistakes import Mistake
 

@@ -1,4 +1,4 @@
-"""Known mistakes of stage 2: one head, and a list of heads."""
+"""Known mistakes in stage 2: one head, and a list of heads."""
 
 from autograder.assignments.variants.mistakes import heads_efficient
 from autograder.diagnosis.mistakes import Mistake

@@ -1,4 +1,4 @@
-"""Known mistakes of stage 2: all heads at once."""
+"""Known mistakes in stage 2: all heads at once."""
 
 from autograder.diagnosis.mistakes import Mistake
 

@@ -1,4 +1,4 @@
-"""Known mistakes of stage 1: layer normalisation, GELU, feed-forward network."""
+"""Known mistakes in stage 1: layer normalisation, GELU, feed-forward network."""
 
 from autograder.diagnosis.mistakes import Mistake
 
@@ -123,7 +123,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "Your result is that of a norm that divides by the mean absolute distance from the mean.",
         "The variance is a mean of squares. " + FORMULA,
     ),
-    # The visible tests do not look at the inputs after the call, and compute no gradients.
+    # The visible tests do not check the inputs after the call, and compute no gradients.
     Mistake(
         "layers.norm-in-place",
         "layers",

@@ -1,4 +1,4 @@
-"""Known mistakes of stage 3: the layer and the language model."""
+"""Known mistakes in stage 3: the layer and the language model."""
 
 from autograder.assignments.variants.mistakes import loss
 from autograder.diagnosis.mistakes import Mistake

@@ -1,4 +1,4 @@
-"""Known mistakes of stage 3: the loss of the language model."""
+"""Known mistakes in stage 3: the loss of the language model."""
 
 from autograder.diagnosis.mistakes import Mistake
 

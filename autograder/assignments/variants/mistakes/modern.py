@@ -1,4 +1,4 @@
-"""Known mistakes of stage 8: parts of today's models."""
+"""Known mistakes in stage 8: parts of today's models."""
 
 from autograder.assignments.variants.mistakes import grouped_queries
 from autograder.diagnosis.mistakes import Mistake

@@ -1,4 +1,4 @@
-"""Known mistakes of stage 4: the filter and the loop."""
+"""Known mistakes in stage 4: the filter and the loop."""
 
 from autograder.diagnosis.mistakes import Mistake
 
@@ -190,7 +190,7 @@ MISTAKES: tuple[Mistake, ...] = (
         STEPS,
         STEPS.replace("model.max_len - prompt.size(1)", "model.max_len - prompt.size(1) + 1"),
         "Your text has one token more than the model has positions.",
-        "The last token could be predicted without being read, but the docstring gives the maximum number of tokens.",
+        "The last token need not be read, so one more could be predicted; but the docstring limits the number.",
     ),
     Mistake(
         "generate.reads-everything-again",

@@ -1,4 +1,4 @@
-"""Known mistakes of stage 5: the tagger."""
+"""Known mistakes in stage 5: the tagger."""
 
 from autograder.diagnosis.mistakes import Mistake
 

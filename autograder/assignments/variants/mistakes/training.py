@@ -1,4 +1,4 @@
-"""Known mistakes of stage 7: loss, rates and weight decay."""
+"""Known mistakes in stage 7: loss, rates and weight decay."""
 
 from autograder.assignments.variants.mistakes import updates
 from autograder.diagnosis.mistakes import Mistake
@@ -190,7 +190,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         f"{RISING}\n    {DONE}",
         "done = min(1.0, step / total)",
-        "Your cosine has no warm-up.",
+        "Your cosine schedule has no warm-up.",
         RATE,
     ),
     Mistake(

@@ -1,4 +1,4 @@
-"""Known mistakes of stage 7: clipping, the step and the groups of parameters."""
+"""Known mistakes in stage 7: clipping, the step and the parameter groups."""
 
 from autograder.diagnosis.mistakes import Mistake
 
@@ -236,7 +236,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         f"{TRAIN}\n    ",
         "",
-        "Your step does not switch to training mode: after a validation, dropout stays off.",
+        "Your step does not switch to training mode: after validation, dropout stays off.",
         STEPS,
         seen_by="hidden",
     ),

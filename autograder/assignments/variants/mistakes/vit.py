@@ -1,4 +1,4 @@
-"""Known mistakes of stage 6: patches, the layer and the Vision Transformer."""
+"""Known mistakes in stage 6: patches, the layer and the Vision Transformer."""
 
 from autograder.diagnosis.mistakes import Mistake
 

@@ -8,7 +8,7 @@ from torch import nn
 
 
 class Momentum(torch.optim.Optimizer):
-    """An optimizer like torch's, whose steps depend on the size of the gradients."""
+    """An optimizer like torch's whose steps depend on the size of the gradients."""
 
     def __init__(self, groups: list[list[nn.Parameter]], momentum: float = 0.5) -> None:
         # Optimizer's own constructor would import a compiler.
@@ -60,11 +60,11 @@ def train_steps(
 ) -> list[Any]:
     """Call `training.train_step` for each batch; return the losses and all final weights, sorted by name.
 
-    The model is restored, so that the same call returns the same again.
+    The model is restored, so that repeating the call returns the same result.
 
     Args:
         batches: for each step, the arguments of the loss, stacked in one tensor.
-        evaluating: switch to evaluation mode before each step, as after a validation.
+        evaluating: switch to evaluation mode before each step, as after validation.
     """
     from training import train_step
 

@@ -1,4 +1,4 @@
-"""Stand-in for vit.py: no other stage needs it, but the notebooks show what the trained models look at."""
+"""Stand-in for vit.py: no other stage needs it, but the notebooks show what the trained models attend to."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ class PatchEmbedding(nn.Module):
 
     def __init__(self, img_size: int | tuple[int, int], patch_size: int, channels: int, d_model: int) -> None:
         super().__init__()
-        # The names are those of the given constructor, since `forward` may also run in the student's class.
+        # The attribute names are those of the given constructor, since `forward` may also run in the student's class.
         self.height, self.width = (img_size, img_size) if isinstance(img_size, int) else img_size
         self.patch_size = patch_size
         self.num_patches = self.height // patch_size * (self.width // patch_size)

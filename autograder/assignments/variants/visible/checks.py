@@ -55,8 +55,8 @@ class CheckingTestCase(StageTestCase):
     def assert_drops_weights(self, attention: Any, weights: Mapping[str, np.ndarray], x: np.ndarray, H: int) -> None:
         """Fail if attention with a dropout of 0.5 drops elements of its result or its values instead of weights.
 
-        If it drops elements of the result, those it keeps are all the same multiple of those without dropout. The
-        features of a value are equal here, so the kept features of a head should be equal too.
+        If it drops elements of the result, the elements it keeps are all the same multiple of those without dropout.
+        The features of a value are equal here, so the kept features of a head should be equal too.
 
         Args:
             weights: the parameters of the attention; W_o, if there is one, is replaced so that it changes nothing.
@@ -141,7 +141,7 @@ class CheckingTestCase(StageTestCase):
     ) -> None:
         """Fail unless the tokens after a prompt are as frequent as they should be.
 
-        Frequencies are random, but a correct program fails here less than once in 10^12 times.
+        Frequencies are random, but a correct program fails here less than once in 10^12 runs.
 
         Args:
             prompt: (1, T), the beginning of all `number` texts.

@@ -72,7 +72,7 @@ class TestTraining(CheckingTestCase):
             loss = curve.loss(*batch[0])  # in training mode it is four times as large
             losses, *_ = self.student.drivers.train_steps(curve, batch, [0.1], 1.0, True)
             (first,) = self.items(losses, 1, "the list of losses")
-            self.assert_number(first, 4 * loss, "the loss of a step in training mode, after a validation")
+            self.assert_number(first, 4 * loss, "the loss of a step in training mode, after validation")
 
     def test_parameter_groups(self):
         """Which parameters of a small language model decay, and which do not."""

@@ -1,7 +1,7 @@
 """Classroom 50 runs this in a student's repository: grade with the engine beside this file, and write result.json.
 
-The engine and the visible tests come from here, the trained models from the repository if they are those of the course.
-There is no solution and no hidden test, since anybody can fetch a bundle. An exit status other than 0 means that the
+The engine and the visible tests come from here, the trained models from the repository if they are the course's own.
+The bundle contains no solutions or hidden tests, since anybody can fetch it. An exit status other than 0 means that the
 grader failed.
 """
 
@@ -27,7 +27,7 @@ def install() -> None:
 
 
 def copy_checkpoints() -> None:
-    """Take the trained models from the repository; a file that is not the course's own ends the grading."""
+    """Copy the trained models from the repository; a file that is not the course's own stops the grading."""
     for name, digest in json.loads((HERE / "checkpoints.json").read_text(encoding="utf-8")).items():
         source, target = REPOSITORY / name, ENGINE / name
         if not source.is_file() or hashlib.sha256(source.read_bytes()).hexdigest() != digest:

@@ -19,5 +19,5 @@ class TestLayerNorm(HiddenTestCase):
         self.same_gradients(norm, {"x": x}, self.random(*x.shape), "B T size")
 
     def normalised(self, norm: Twins, x: np.ndarray, axes: str) -> None:
-        """Fail unless x is normalised as it is by the reference."""
+        """Fail unless x is normalised as the reference normalises it."""
         self.same(lambda model: model(x), norm, "y", axes)
