@@ -229,6 +229,14 @@ class Records:
         people = list(students) or [found.student]
         return {**verdict(report, found.assignment, audience, sources=sources), "students": people}
 
+    def students(self) -> set[str]:
+        """Return the students with a result of this or an earlier run."""
+        kept = set()
+        for path in (self.folder / "results").glob("*.json"):
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                kept.add(str(json.loads(path.read_bytes())["student"]))
+        return kept
+
     def drop_renamed(self, students: Sequence[Found]) -> None:
         """Delete results under outdated file names, left by students whose file name changed with the class."""
         expected = {self._path(found) for found in students}
