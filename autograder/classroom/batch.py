@@ -261,8 +261,8 @@ def refuse_mixture(students: list[str]) -> None:
     """
     if students:
         raise UserError(
-            f"the tests have changed since {listed(students)} were graded, and --regrade would mix two versions in one class: "
-            "leave it out to grade all again"
+            f"the tests have changed since {listed(students)} were graded, and --regrade would mix two versions in "
+            "one class: leave it out to grade all again"
         )
 
 
