@@ -1,6 +1,15 @@
 """The verdict of a failed test on the lines of a submission: plain data, shown by every report."""
 
 from dataclasses import dataclass
+from enum import Enum
+
+
+class Confidence(Enum):
+    """How sure a diagnosis is, in the words of a verdict, the strongest first."""
+
+    PROVED = "is wrong"
+    PROBABLE = "is probably wrong"
+    POSSIBLE = "may be wrong"
 
 
 @dataclass(frozen=True)
