@@ -51,4 +51,5 @@ def main(arguments: list[str]) -> int:
     print("  python -m autograder new NAME      # a small assignment that works, to be edited")
     print("  python -m autograder --help        # all commands; they work in this folder and below it\n")
     print(f"{MARK} is for deadlines, weights, roster and groups. It is short and explains its entries.")
+    print(f"The guides (docs/...) are in {project_files() / 'docs'}.")
     return 0

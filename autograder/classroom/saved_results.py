@@ -4,7 +4,7 @@ batch.json             assignment and seed
 results/anna.json      a student's report, and the settings it depends on
 feedback/anna.html     the student's page
 staff/anna.html        the staff's page: code, all results, differences from the stub
-verdicts/anna.json     the student's verdict as data, for other programs: see docs/verdict.md
+verdicts/anna.json     the submission's verdict as data, for other programs: see docs/verdict.md
 grades.csv             a row for each student
 not-graded.csv         a row for each file that does not count
 review.csv             the staff's decisions; see reports/review_file.py

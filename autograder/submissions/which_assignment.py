@@ -61,19 +61,20 @@ def assignment_of_class(name: str | None, place: Path) -> tuple[Assignment, list
         return assignment(name), []
     if named := _named(place):
         return named, []
-    if not assignments():
-        return first_assignment(), []
     finished, unfinished = list(assignments().values()), drafts()
     everything = [*finished, *unfinished]
+    if not everything:
+        return first_assignment(), []
     candidates = {
         student: fitting
         for student, names in _by_student(place, everything).items()
         if (fitting := _fitting(names, finished) or _fitting(names, unfinished))
     }
     if not candidates:
-        raise UserError(
-            f"{place} has no module of {' or '.join(assignments())}: check the folder, or choose with --assignment NAME"
-        )
+        for error in broken().values():  # perhaps they are for this one
+            raise error
+        names = " or ".join(each.name for each in everything)
+        raise UserError(f"{place} has no module of {names}: check the folder, or choose with --assignment NAME")
     # Students with modules of two assignments count for both; if most have both, only the instructor can decide.
     held = {each.name: sum(each in fitting for fitting in candidates.values()) for each in everything}
     of_most = [each for each in everything if 2 * held[each.name] > len(candidates)]
