@@ -17,7 +17,7 @@ from autograder.classroom.hidden_seed import seed_of_class
 from autograder.classroom.job_processes import Outcome, Queue, Settings, grade_here
 from autograder.classroom.left_out import LeftOut
 from autograder.classroom.saved_results import Records, grader_hash
-from autograder.gradebooks.groups import Member
+from autograder.gradebooks.groups import NOTHING, Member
 from autograder.gradebooks.people import read_people
 from autograder.manifest import Assignment
 from autograder.manifest.course_config import course_config
@@ -309,7 +309,8 @@ def print_absent(members: list[Member]) -> None:
     """Print which students on the roster have handed in nothing."""
     config = course_config()
     people = read_people(config.roster, config.match)
-    handed_in = set(people.called([one.student for one in members if one.submission]).values())
+    # Members of a group with several submissions, of which none counts, have handed in something.
+    handed_in = set(people.called([one.student for one in members if one.why != NOTHING]).values())
     if absent := [name for name in people.names if name not in handed_in]:
         print(clean(f"{counted(len(absent), 'student')} on the roster handed in nothing: {listed(absent, 10)}."))
 
