@@ -18,6 +18,7 @@ from autograder.authoring.release import find_regions, functions_of
 from autograder.manifest import Assignment, package_of
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.syntax_tree import parse
+from course.errors import UserError
 from course.location import course_folder
 
 DIFFERS = "# Differs from the solution in:"
@@ -41,17 +42,17 @@ class Formulation:
         """Replace the solution by this formulation in the reference modules.
 
         Raises:
-            ValueError: if the module does not have the regions that the formulation replaces.
+            UserError: if the module does not have the regions that the formulation replaces.
         """
-        lines = sources[self.module].split("\n")
+        lines = sources.get(self.module, "").split("\n")
         regions = find_regions(lines, f"{self.module}.py")
         functions = functions_of(regions, lines, f"{self.module}.py")
         counts = Counter(functions)
         for function, texts in self.regions.items():
             if len(texts) != counts[function]:
-                raise ValueError(
-                    f"{self.id} has {len(texts)} text(s) for the {counts[function]} region(s) of {function} in "
-                    f"{self.module}.py"
+                raise UserError(
+                    f"formulation {self.id} has {len(texts)} text(s) for the {counts[function]} region(s) of "
+                    f"{function} in {self.module}.py: update it"
                 )
         left = {function: list(texts) for function, texts in self.regions.items()}
         written: list[str] = []

@@ -17,12 +17,17 @@ def write(folder: Path) -> list[str]:
     """Write a new course; return the names of its files.
 
     Raises:
-        UserError: if a file in the folder would be overwritten.
+        UserError: if the folder is not empty (it may have .git or .venv), or inside another course.
     """
+    outer = next((parent for parent in folder.resolve().parents if (parent / MARK).is_file()), None)
+    if outer:
+        raise UserError(f"{folder} is inside the course {outer}: choose a folder outside it, or work in that course")
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is not a folder: choose a new or an empty folder")
+    if there := sorted({path.name for path in folder.glob("*")} - {".git", ".venv"}):
+        raise UserError(f"{folder} is not empty, it has {there[0]}: choose a new or an empty folder")
     files = {path.name.replace("dot-", "."): path for path in TEMPLATE.iterdir() if path.is_file()}
     files |= {name: project_files() / name for name in OWN}
-    if there := sorted(name for name in files if (folder / name).exists()):
-        raise UserError(f"{folder} already has a {there[0]}: choose a new or an empty folder")
     try:
         for name in FOLDERS:
             (folder / name).mkdir(parents=True, exist_ok=True)
@@ -38,7 +43,7 @@ def main(arguments: list[str]) -> int:
         prog="python -m autograder init",
         description=f"Make a course: a folder with {MARK}, for assignments of your own.",
     )
-    parser.add_argument("folder", type=Path, metavar="DIR", help="a new or an empty folder")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="a new or an empty folder outside of other courses")
     folder = parser.parse_args(arguments).folder
     names = write(folder)
     print(f"Created a course in {folder}: {', '.join(names)}. Next:\n")
@@ -46,4 +51,5 @@ def main(arguments: list[str]) -> int:
     print("  python -m autograder new NAME      # a small assignment that works, to be edited")
     print("  python -m autograder --help        # all commands; they work in this folder and below it\n")
     print(f"{MARK} is for deadlines, weights, roster and groups. It is short and explains its entries.")
+    print(f"The guides (docs/...) are in {project_files() / 'docs'}.")
     return 0

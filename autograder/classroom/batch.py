@@ -8,7 +8,7 @@ import argparse
 import contextlib
 import os
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +17,7 @@ from autograder.classroom.hidden_seed import seed_of_class
 from autograder.classroom.job_processes import Outcome, Queue, Settings, grade_here
 from autograder.classroom.left_out import LeftOut
 from autograder.classroom.saved_results import Records, grader_hash
-from autograder.gradebooks.groups import Member
+from autograder.gradebooks.groups import NOTHING, Member
 from autograder.gradebooks.people import read_people
 from autograder.manifest import Assignment
 from autograder.manifest.course_config import course_config
@@ -43,7 +43,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("submissions", type=Path, metavar="SUBMISSIONS", help="folder or zip file of the submissions")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: graded/ASSIGNMENT)")
-    parser.add_argument("--assignment", metavar="NAME", help="default: that of most students, else the first")
+    parser.add_argument("--assignment", metavar="NAME", help="default: that of most submissions")
     parser.add_argument("--jobs", type=int, metavar="N", help="submissions graded in parallel (default: one per CPU)")
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the hidden tests (default: random, kept in DIR)")
     parser.add_argument(
@@ -166,6 +166,12 @@ def grade_class(
     """Grade the submissions without a current grade, then write the reports on all."""
     found, left_out = intake.found, LeftOut(intake)
     by_name = {one.student: one for one in found}
+    earlier = records.students()
+    left = sorted(earlier - by_name.keys())
+    if earlier and earlier.isdisjoint(by_name):
+        raise UserError(
+            f"{args.out} has results of {listed(left)}, who are not in {args.submissions}: choose a different --out"
+        )
     again = students_in(args.regrade, found) if args.regrade else None
     started, graded, faults = time.monotonic(), 0, {}
     fresh: set[str] = set()
@@ -213,6 +219,8 @@ def grade_class(
     if not settings.confined:
         print("The submissions were not confined: a hostile one could have changed any grade.")
     print(clean(str(left_out)))
+    if left:
+        print(clean(f"Not in {args.submissions}, so without a row in grades.csv, but graded before: {listed(left)}."))
     print_end(found, records)
     print_absent(records.members(found))
     for line in groups_of(records.members(found)):
@@ -252,11 +260,15 @@ def refuse_mixture(students: list[str]) -> None:
         UserError: if there are any.
     """
     if students:
-        listed = ", ".join(students[:5]) + (f" and {len(students) - 5} more" if len(students) > 5 else "")
         raise UserError(
-            f"the tests have changed since {listed} were graded, and --regrade would mix two versions in one class: "
-            "leave it out to grade all again"
+            f"the tests have changed since {listed(students)} were graded, and --regrade would mix two versions in "
+            "one class: leave it out to grade all again"
         )
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """The first names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def print_end(found: list[Found], records: Records) -> None:
@@ -270,11 +282,10 @@ def print_end(found: list[Found], records: Records) -> None:
     if len(most) == 1:
         print(f"The mean of {number} is {total / number:.1f} of {max(most):g} points.")
     elif most:
-        listed = ", ".join(f"{maximum:g}" for maximum in sorted(most))
-        print(f"No mean: the grades have different maximum points ({listed}). Run batch again without --regrade.")
+        maxima = ", ".join(f"{maximum:g}" for maximum in sorted(most))
+        print(f"No mean: the grades have different maximum points ({maxima}). Run batch again without --regrade.")
     if notes:
-        more = f" and {len(notes) - 10} more" if len(notes) > 10 else ""
-        print(f"{len(notes)} to review, see review.html and the pages in staff: {', '.join(notes[:10])}{more}.")
+        print(f"{len(notes)} to review, see review.html and the pages in staff: {listed(notes, 10)}.")
     known = {submission.student for submission in found}
     changed = sum(len(changing(decisions)) for decisions in records.review.values())
     if records.review:
@@ -298,10 +309,10 @@ def print_absent(members: list[Member]) -> None:
     """Print which students on the roster have not handed in anything."""
     config = course_config()
     people = read_people(config.roster, config.match)
-    handed_in = set(people.called([one.student for one in members if one.submission]).values())
+    # Members of a group with several submissions, of which none counts, have handed in something.
+    handed_in = set(people.called([one.student for one in members if one.why != NOTHING]).values())
     if absent := [name for name in people.names if name not in handed_in]:
-        listed = ", ".join(absent[:10]) + (f" and {len(absent) - 10} more" if len(absent) > 10 else "")
-        print(clean(f"{counted(len(absent), 'student')} on the roster handed in nothing: {listed}."))
+        print(clean(f"{counted(len(absent), 'student')} on the roster handed in nothing: {listed(absent, 10)}."))
 
 
 def counted(number: int, what: str) -> str:

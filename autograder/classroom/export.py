@@ -104,7 +104,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         push.add_argument("--assignment", metavar="ID", help="number of the assignment in the address of its page")
     similarity.add_argument("submissions", type=Path, metavar="SUBMISSIONS", help="folder or zip file, as for batch")
     similarity.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new folder")
-    similarity.add_argument("--assignment", metavar="NAME", help="default: that of most students, else the first")
+    similarity.add_argument("--assignment", metavar="NAME", help="default: that of most submissions")
     similarity.add_argument("--groups", type=Path, metavar="FILE", help="CSV: group, student; members are not compared")
     return parser.parse_args(arguments)
 

@@ -20,9 +20,10 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from autograder.classroom.pseudonyms import page_without_name, pseudonym, without_name
 from autograder.classroom.reviewers import read_reviewers
 from autograder.grading.results import Report, from_json
-from autograder.reports.review_file import read_review, with_review
+from autograder.reports.review_file import NAME as REVIEW
+from autograder.reports.review_file import Decision, read_review, refuse, with_review
 from autograder.reports.review_page import places, review_html
-from autograder.reports.review_tables import FILES, Conflict, Row, change, read_tables
+from autograder.reports.review_tables import FILES, Conflict, Row, change, decisions, read_tables
 from course.errors import UserError
 
 HERE = ("127.0.0.1", "localhost")
@@ -80,11 +81,15 @@ class Review:
             raise UserError(f"there is no submission of {shown!r}")
         return found
 
-    def without_names(self, words: str) -> str:
-        """Return the version of a message that reviewers are allowed to see."""
-        for student in self.raw() if self.anonymous else ():
-            words = without_name(words, student, self.shown(student))
-        return words
+    def decisions(self) -> dict[str, list[Decision]]:
+        """Return the staff's decisions by student; like all messages, under the names that reviewers see.
+
+        Raises:
+            UserError: if the tables are wrong.
+        """
+        found, wrong = decisions(self.folder, self.shown)
+        refuse(self.folder / REVIEW, wrong)
+        return found
 
     def tables(self) -> dict[str, list[Row]]:
         """Return the tables as reviewers see them."""
@@ -95,12 +100,12 @@ class Review:
 
     def page(self, who: str) -> str:
         """Return the page for a reviewer."""
-        decided, pages, reports = read_review(self.folder), {}, []
+        decided, pages, reports = self.decisions(), {}, []
         for student, (page, report) in self._records().items():
             shown = self.shown(student)
             pages[shown] = f"{shown}.html" if self.anonymous else page
             notes = tuple(without_name(note, student, shown) for note in report.review)
-            reports.append(with_review(replace(report, submission=shown, review=notes), decided.get(student, [])))
+            reports.append(with_review(replace(report, submission=shown, review=notes), decided.get(shown, [])))
         if self.anonymous:
             reports.sort(key=lambda one: one.submission)
         reviewers = {self.shown(student): reviewer for student, reviewer in read_reviewers(self.folder).items()}
@@ -122,8 +127,7 @@ class Review:
 
     def places(self, shown: str) -> dict[str, Any]:
         """Return the current points of a student."""
-        student = self.real(shown)
-        return places(with_review(self.raw()[student], read_review(self.folder).get(student, [])))
+        return places(with_review(self.raw()[self.real(shown)], self.decisions().get(shown, [])))
 
     def change(self, who: str, asked: Mapping[str, Any]) -> None:
         """Make a change; concurrent changes are made one after the other.
@@ -138,7 +142,7 @@ class Review:
             raise UserError("a change has a table and a row before or after it")
         with self._lock:
             before, after = (row and self._with_real_name(row) for row in (before, after))
-            change(self.folder, table, before, after, who, self.raw())
+            change(self.folder, table, before, after, who, self.raw(), self.shown)
             self.changes += 1
 
     def _with_real_name(self, row: Row) -> Row:
@@ -235,7 +239,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             work()
         except UserError as error:
-            self._error(422, self.server.review.without_names(str(error)))
+            self._error(422, str(error))
 
     def _of_this_machine(self) -> bool:
         # A page from another site, whose name was made to resolve to this machine, would send its own name.

@@ -4,7 +4,7 @@ batch.json             assignment and seed
 results/anna.json      a student's report, and the settings it depends on
 feedback/anna.html     the student's page
 staff/anna.html        the staff's page: code, all results, differences from the stub
-verdicts/anna.json     the student's verdict as data, for other programs: see docs/verdict.md
+verdicts/anna.json     the submission's verdict as data, for other programs: see docs/verdict.md
 grades.csv             a row for each student
 not-graded.csv         a row for each file that does not count
 review.csv             the staff's decisions; see reports/review_file.py
@@ -228,6 +228,14 @@ class Records:
         report = self.report(found) or replace(fault_report(found.assignment), submission=found.student)
         people = list(students) or [found.student]
         return {**verdict(report, found.assignment, audience, sources=sources), "students": people}
+
+    def students(self) -> set[str]:
+        """Return the students with a result of this or an earlier run."""
+        kept = set()
+        for path in (self.folder / "results").glob("*.json"):
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                kept.add(str(json.loads(path.read_bytes())["student"]))
+        return kept
 
     def drop_renamed(self, students: Sequence[Found]) -> None:
         """Delete results under outdated file names, left by students whose file name changed with the class."""

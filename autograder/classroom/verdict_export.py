@@ -59,7 +59,7 @@ def _for_students(results: Path) -> Iterator[tuple[str, Verdict]]:
 
 
 def _for_staff(results: Path) -> Iterator[tuple[str, Verdict]]:
-    review = read_review(results)
+    review, people = read_review(results), {name: found.get("students") for name, found in _for_students(results)}
     for path in sorted((results / "results").glob("*.json")):
         entry = _read(path)
         student, chosen = str(entry["student"]), assignment(str(_read(results / "batch.json")["assignment"]))
@@ -67,7 +67,7 @@ def _for_staff(results: Path) -> Iterator[tuple[str, Verdict]]:
         if entry["report"] and not entry["fault"]:
             report = from_json(entry["report"])
             report = with_review(report, review[student]) if student in review else report
-        yield path.stem, {**verdict(report, chosen, "staff"), "students": [student]}
+        yield path.stem, {**verdict(report, chosen, "staff"), "students": people.get(path.stem) or [student]}
 
 
 def _read(path: Path):  # type: ignore[no-untyped-def]

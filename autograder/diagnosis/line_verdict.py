@@ -1,6 +1,15 @@
 """A failed test's verdict on the lines of a submission, as plain data that every report shows."""
 
 from dataclasses import dataclass
+from enum import Enum
+
+
+class Confidence(Enum):
+    """How sure a diagnosis is, in the words of a verdict, the strongest first."""
+
+    PROVED = "is wrong"
+    PROBABLE = "is probably wrong"
+    POSSIBLE = "may be wrong"
 
 
 @dataclass(frozen=True)

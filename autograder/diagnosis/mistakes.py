@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from autograder.manifest import package_of
+from course.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -29,10 +30,11 @@ class Mistake:
         """The reference modules with this mistake.
 
         Raises:
-            LookupError: if the code to change does not occur exactly once in the module.
+            UserError: if there is no such module, or the text to change does not occur exactly once in it.
         """
-        if (count := sources[self.module].count(self.old)) != 1:
-            raise LookupError(f"{self.id}: the text to change occurs {count} times in {self.module}.py, not once")
+        if (count := sources.get(self.module, "").count(self.old)) != 1:
+            why = f"occurs {count} times in {self.module}.py, not once" if self.module in sources else "has no module"
+            raise UserError(f"mistake {self.id} of {self.module}.py: its `old` text {why}: update it: {self.old!r}")
         return {**sources, self.module: sources[self.module].replace(self.old, self.new)}
 
 

@@ -16,6 +16,7 @@ from course.errors import UserError
 
 NAME = "groups.csv"
 COLUMNS = ("group", "student")
+NOTHING = "the group has not handed in"  # why no submission counts, if there is none
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Groups:
         return alone + [one for group in self.students for one in self._of(group, found[group], digests)]
 
     def _of(self, group: str, handed_in: list[str], digests: Mapping[str, str]) -> list[Member]:
-        counts, why = (handed_in or [""])[0], "" if handed_in else "the group has not handed in"
+        counts, why = (handed_in or [""])[0], "" if handed_in else NOTHING
         if len({digests[one] for one in handed_in}) > 1:
             counts, why = "", f"{len(handed_in)} different submissions of the group {group}: keep one"
         own = {key: submission for submission in handed_in for key in _aliases(submission)}

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from autograder.diagnosis.compare_tensors import Incorrect
-from autograder.diagnosis.line_verdict import LineVerdict
+from autograder.diagnosis.line_verdict import Confidence, LineVerdict
 from autograder.localization import reruns
-from autograder.localization.arbitrate import Confidence, Diagnosis, arbitrate
+from autograder.localization.arbitrate import Diagnosis, arbitrate
 from autograder.localization.case import Case
 from autograder.localization.edits.candidates import SmallChange, small_changes
 from autograder.localization.edits.harmless import harmless

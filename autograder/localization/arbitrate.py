@@ -14,21 +14,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 
+from autograder.diagnosis.line_verdict import Confidence
 from autograder.localization.repair import Repair
 from autograder.localization.suspects import Suspect
 from autograder.localization.trace import Line
 
 MOST_LINES = 3  # lines in a verdict, one of which may be wrong
-
-
-class Confidence(Enum):
-    """How sure a diagnosis is, in the words of a verdict."""
-
-    PROVED = "is wrong"
-    PROBABLE = "is probably wrong"
-    POSSIBLE = "may be wrong"
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ __all__ = [
     "assignment",
     "assignments",
     "broken",
+    "drafts",
     "every_assignment",
     "first_assignment",
     "package_of",
@@ -78,6 +79,12 @@ def assignments() -> dict[str, Assignment]:
 def broken() -> dict[str, UserError]:
     """Return the errors of the invalid manifests."""
     return {entry.name: entry.error for entry in _found() if isinstance(entry, Broken)}
+
+
+def drafts() -> list[Assignment]:
+    """Return the valid drafts of the course, by name."""
+    read = map(_one, sorted(course_config().assignments.glob(f"*/{DRAFT}")))
+    return [draft for draft in read if isinstance(draft, Assignment) and draft.name not in assignments()]
 
 
 def assignment(name: str) -> Assignment:

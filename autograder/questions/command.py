@@ -22,6 +22,7 @@ from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.find_submissions import Found, names_of, take_in
 from autograder.submissions.which_assignment import assignment_of_class
 from course.errors import UserError, run_command
+from course.location import project_files
 
 FAULT = 3  # exit status, as for `batch`
 SECONDS = 120.0  # for all calls of a student's code
@@ -43,7 +44,7 @@ def parser(mark: bool) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m autograder questions",
         description="Ask students about the code that they have handed in. Every answer comes from running their code.",
-        epilog="what the questions can show and what they cannot: docs/questions.md",
+        epilog=f"what the questions can show and what they cannot: {project_files() / 'docs' / 'questions.md'}",
     )
     parser.add_argument("submissions", type=Path, metavar="SUBMISSIONS", help="folder or zip file of the submissions")
     parser.add_argument("--stage", required=True, metavar="NAME", help="the stage that the questions are about")

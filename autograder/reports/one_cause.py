@@ -1,12 +1,18 @@
-"""If one cause ends several tests of a stage (a syntax error, a missing file, an unwritten stub), explain it once."""
+"""The tests of a stage agree: a cause that ends several is explained once, and a line has one degree of certainty."""
 
+import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
+from autograder.diagnosis.line_verdict import Confidence
 from autograder.grading.results import StageResult, TestResult
+from autograder.reports.short_verdict import CODE
 
 SAME = "Same cause as above."
 # These statuses end a test before its first check; wrong results are explained for each test.
+DEGREES = [one.value for one in Confidence]
+PLACES = re.compile(rf"(?P<places>\S+:\d+(?: or \S+:\d+)*) (?P<degree>{'|'.join(DEGREES)}):")
 ENDINGS = ("error", "no file", "forbidden", "blocked", "timed out")
 
 
@@ -19,8 +25,34 @@ def cause_of(test: TestResult) -> tuple[str, ...]:
     return (test.status, test.message, *test.details)
 
 
+def one_certainty(stage: StageResult) -> StageResult:
+    """The stage, with the strongest verdict on a line in all tests that point at it; for one audience."""
+    degrees: dict[str, int] = {}  # "mha.py:95 or mha.py:97", as in the sentences -> the strongest degree
+    for test in stage.tests:
+        if told := PLACES.fullmatch(test.pointed[0] if test.pointed else ""):
+            degree = DEGREES.index(told["degree"])
+            degrees[told["places"]] = min(degree, degrees.get(told["places"], degree))
+    return replace(stage, tests=tuple(_strengthened(test, degrees) for test in stage.tests))
+
+
+def _strengthened(test: TestResult, degrees: Mapping[str, int]) -> TestResult:
+    told = PLACES.fullmatch(test.pointed[0] if test.pointed else "")
+    if not told:
+        return test
+    places = told["places"].split(" or ")
+    chosen = min((told["places"], *places), key=lambda place: degrees.get(place, len(DEGREES)))
+    first = f"{chosen} {DEGREES[degrees[chosen]]}:"
+    if chosen not in places or len(places) == 1:
+        return replace(test, pointed=(first, *test.pointed[1:]))
+    # Another test has found out which of these lines it is; the other sentences may be about a different one.
+    code = [row for row in test.pointed[1:] if row.startswith(CODE)][places.index(chosen) :][:1]
+    marks = [one for one in test.marks if one.state != "wrong" or f"{one.file}:{one.line}" == chosen]
+    return replace(test, pointed=(first, *code), marks=tuple(marks), fault_step="")
+
+
 def told_once(stage: StageResult) -> StageResult:
     """The stage for display: of several tests with one cause, only the first explains it, with its cost."""
+    stage = one_certainty(stage)
     count = Counter(map(cause_of, stage.tests))
     shown: dict[tuple[str, ...], str] = {}  # cause -> the title of the test that explains it
     tests = []

@@ -8,7 +8,8 @@ every change, with its author and time.
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -59,8 +60,40 @@ def _rows(sheet: Sheet, table: str) -> list[tuple[int, Row]]:
     ]
 
 
+def decisions(
+    folder: Path, shown: Callable[[str], str] = str, **changed: Sheet
+) -> tuple[dict[str, list[review_file.Decision]], list[str]]:
+    """The staff's decisions by student, and what batch would refuse; both name students as reviewers see them.
+
+    Args:
+        shown: the name of a student as reviewers see it.
+        changed: tables that are not saved yet.
+
+    Raises:
+        UserError: if a file cannot be read.
+    """
+    sheets = {table: changed.get(table) or _sheet(folder, table) for table in FILES}
+    asked = regrade_requests.parse_requests(_renamed(sheets["requests"], shown))
+    return review_file.parse_sheet(_renamed(sheets["review"], shown), rubric.parse_rubric(sheets["rubric"]), asked)
+
+
+def _renamed(sheet: Sheet, shown: Callable[[str], str]) -> Sheet:
+    """A copy with the names that reviewers see."""
+    rows = [[*row] for row in sheet.rows]
+    for at in (at for at, cell in enumerate(sheet.header) if cell.strip().lower() == "student"):
+        for row in rows[1:]:
+            row[at : at + 1] = [shown(name.strip().removeprefix("'")) for name in row[at : at + 1]]
+    return replace(sheet, rows=rows)
+
+
 def change(
-    folder: Path, table: str, before: Row | None, after: Row | None, who: str, reports: Mapping[str, Report]
+    folder: Path,
+    table: str,
+    before: Row | None,
+    after: Row | None,
+    who: str,
+    reports: Mapping[str, Report],
+    shown: Callable[[str], str] = str,
 ) -> None:
     """Replace a row. For each folder, only one caller at a time may do this.
 
@@ -68,6 +101,7 @@ def change(
         before: the row as it was shown; None for a new one.
         after: the new row; None to remove the old one. `who` and `when` are filled in.
         reports: the grader's reports, by student.
+        shown: the name of a student as reviewers see it.
 
     Raises:
         Conflict: if the row is no longer there.
@@ -90,7 +124,13 @@ def change(
         del sheet.rows[place]
     else:
         _fill(sheet, place, after)
-    wrong = _wrong(folder, table, sheet, after, reports)
+    found, wrong = decisions(folder, shown, **{table: sheet})
+    if after and table != "rubric":
+        student, name = after["student"], shown(after["student"])
+        if student in reports:
+            wrong += review_file.misfits(reports[student], found.get(name, ()))
+        else:
+            wrong = [f"there is no submission of {name!r}"]
     if wrong:  # the author of the row does not need its number
         number = f"row {sheet.row_in_file(place)}"
         raise UserError("; ".join(line.removeprefix(f"{number}: ").removeprefix(f"{number} ") for line in wrong))
@@ -106,20 +146,6 @@ def _fill(sheet: Sheet, place: int, row: Row) -> None:
             header.append(name)
             sheet.header.append(name)
         sheet.fill(place, header.index(name), harmless(text) if name == "student" else text)
-
-
-def _wrong(folder: Path, table: str, sheet: Sheet, after: Row | None, reports: Mapping[str, Report]) -> list[str]:
-    """Read the tables as batch will read them after the change; return what it would refuse."""
-    items = rubric.parse_rubric(sheet) if table == "rubric" else rubric.read_rubric(folder)
-    asked = regrade_requests.parse_requests(sheet) if table == "requests" else regrade_requests.read_requests(folder)
-    decided = sheet if table == "review" else _sheet(folder, "review")
-    found, wrong = review_file.parse_sheet(decided, items, asked)
-    if after and table != "rubric":
-        student = after["student"]
-        if student not in reports:
-            return [f"there is no submission of {student!r}"]
-        wrong += review_file.misfits(reports[student], found.get(student, ()))
-    return wrong
 
 
 def _text(row: Row | None) -> str:

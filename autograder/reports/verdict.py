@@ -13,7 +13,7 @@ from typing import Any, Literal, TypedDict
 from autograder.grading.results import Report, StageResult, TestResult
 from autograder.manifest import Assignment
 from autograder.reports.console import clean
-from autograder.reports.one_cause import cause_of
+from autograder.reports.one_cause import cause_of, one_certainty
 from autograder.reports.short_verdict import points
 from autograder.reports.student_feedback import FAULT, test_for_student
 from course.errors import UserError
@@ -197,10 +197,10 @@ def _tests_of(
     stage: StageResult, assignment: Assignment, audience: Audience, release: str, sources: Mapping[str, str]
 ) -> list[Test]:
     causes: dict[tuple[str, ...], str] = {}  # cause -> the id of the first test that it ends
+    shown = [test_for_student(test) if audience == "student" else test for test in stage.tests]
     return [
         _test(stage, place, test, causes, release, _diagnostics(test, assignment, sources))
-        for place, test in enumerate(stage.tests, start=1)
-        for test in [test_for_student(test) if audience == "student" else test]
+        for place, test in enumerate(one_certainty(replace(stage, tests=tuple(shown))).tests, start=1)
     ]
 
 

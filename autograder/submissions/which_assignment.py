@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from autograder.manifest import Assignment, assignment, assignments, broken, first_assignment
+from autograder.manifest import Assignment, assignment, assignments, broken, drafts, first_assignment
 from autograder.submissions.loose_files import uploads, without_number
 from autograder.submissions.untrusted_files import (
     DAMAGED,
@@ -37,7 +37,7 @@ def which_assignment(name: str | None, *places: Path | None) -> Assignment:
     for place in filter(None, places):
         if named := _named(place):
             return named
-        fitting = _fitting(_names(place))
+        fitting = _fitting(_names(place), assignments().values())
         if len(fitting) == 1:
             return fitting[0]
         if fitting:
@@ -55,23 +55,32 @@ def assignment_of_class(name: str | None, place: Path) -> tuple[Assignment, list
         The assignment, and notes on students who handed in modules of other assignments.
 
     Raises:
-        UserError: if there is no such assignment, or if the submissions do not decide it.
+        UserError: if there is no such assignment, or if the submissions fit none, a draft, or several.
     """
     if name is not None:
         return assignment(name), []
     if named := _named(place):
         return named, []
-    if not assignments():
+    finished, unfinished = list(assignments().values()), drafts()
+    everything = [*finished, *unfinished]
+    if not everything:
         return first_assignment(), []
-    candidates = {student: fitting for student, names in _by_student(place).items() if (fitting := _fitting(names))}
+    candidates = {
+        student: fitting
+        for student, names in _by_student(place, everything).items()
+        if (fitting := _fitting(names, finished) or _fitting(names, unfinished))
+    }
     if not candidates:
-        return first_assignment(), []
+        for error in broken().values():  # perhaps they are for this one
+            raise error
+        names = " or ".join(each.name for each in everything)
+        raise UserError(f"{place} has no module of {names}: check the folder, or choose with --assignment NAME")
     # Students with modules of two assignments count for both; if most have both, only the instructor can decide.
-    held = {each.name: sum(each in fitting for fitting in candidates.values()) for each in assignments().values()}
-    of_most = [each for each in assignments().values() if 2 * held[each.name] > len(candidates)]
+    held = {each.name: sum(each in fitting for fitting in candidates.values()) for each in everything}
+    of_most = [each for each in everything if 2 * held[each.name] > len(candidates)]
     if len(of_most) != 1:
-        raise _several(place, [each for each in assignments().values() if held[each.name]])
-    (chosen,) = of_most
+        raise _several(place, [each for each in everything if held[each.name]])
+    chosen = assignment(of_most[0].name)  # refuses a draft
     odd = {student: fitting for student, fitting in sorted(candidates.items()) if fitting != [chosen]}
     return chosen, [_note(chosen, odd)] if odd else []
 
@@ -104,14 +113,9 @@ def _named(place: Path) -> Assignment | None:
     return assignment(name) if name in {*assignments(), *broken()} else None
 
 
-def _fitting(names: set[str]) -> list[Assignment]:
-    """Return the assignments with modules among the names; none if there is only one assignment."""
-    everything = assignments().values()
-    return (
-        [candidate for candidate in everything if {f"{name}.py" for name in candidate.modules} & names]
-        if len(everything) > 1
-        else []
-    )
+def _fitting(names: set[str], among: Iterable[Assignment]) -> list[Assignment]:
+    """Return the assignments with modules among the names."""
+    return [each for each in among if {f"{name}.py" for name in each.modules} & names]
 
 
 def _names(place: Path) -> set[str]:
@@ -133,14 +137,15 @@ def _plain(paths: Iterable[str]) -> set[str]:
     return {without_number(known[name].name if name in known else name)[0] for name in names}
 
 
-def _by_student(place: Path) -> dict[str, set[str]]:
-    """Return the names of each student's files; "" is for unclaimed files."""
+def _by_student(place: Path, everything: list[Assignment]) -> dict[str, set[str]]:
+    """Return the names of each student's files; "" is for unclaimed files.
+
+    Raises:
+        UserError: if there are no submissions.
+    """
     from autograder.submissions.find_submissions import take_in  # not in the students' version
 
-    try:
-        intake = take_in(place, list(assignments().values()))
-    except UserError:  # find_submissions reports it
-        return {}
+    intake = take_in(place, everything)
     names = {"": _plain(intake.unclaimed)}
     for submission in intake.found:
         with suppress(*DAMAGED, Unreadable):

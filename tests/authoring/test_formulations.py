@@ -4,8 +4,9 @@ import ast
 
 import pytest
 
-from autograder.authoring.formulations import correct_submissions, with_differences
+from autograder.authoring.formulations import Formulation, correct_submissions, with_differences
 from autograder.manifest import Assignment, every_assignment
+from course.errors import UserError
 
 SOURCE = '''
 """A module."""
@@ -84,3 +85,9 @@ def test_every_correct_program_is_whole(assignment: Assignment):
         for module, text in submission.sources.items():
             compile(text, f"{name}/{module}.py", "exec")
             assert "is not written yet" not in text, (name, module)
+
+
+@pytest.mark.parametrize(("module", "function"), [("mha", "Gone.forward"), ("gone", "Gone.forward")])
+def test_a_formulation_that_the_solution_has_outgrown_is_named(module, function):
+    with pytest.raises(UserError, match=f"formulation other-way has 1 .* 0 region.* of {function} in {module}.py"):
+        Formulation("other-way", module, {function: ("return x",)}).apply({"mha": SOURCE})

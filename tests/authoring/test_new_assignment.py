@@ -103,6 +103,7 @@ def test_its_handout_has_what_it_needs_and_nothing_else(project):
     assert not [name for name in names if name.startswith(unwanted)]
     assert {name for name in names if name.startswith("docs/")} == {"docs/student-guide.md"}
     for text in texts:
+        assert "layers of the Transformer" not in text
         assert not re.search(r"<!--|\bmha\b|notebooks/transformer|course\.translate|glossary", text)
         assert "grade.py --watch norm" in text
     assert config.splitlines()[1:] == ["[folders]", 'assignments = "assignments"']
@@ -357,6 +358,18 @@ def test_tensors_of_stages_that_are_no_more_are_removed(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         *("a.json", "norm.safetensors", "norm.steps.safetensors"),
     ]
+
+
+def test_a_build_names_the_mistake_that_the_solution_has_outgrown(project, tmp_path):
+    """That is wrong usage, not a failure of the program."""
+    copy = Project(tmp_path / "course")
+    shutil.copytree(project.folder, copy.folder)
+    file = copy.folder / MISTAKES
+    file.write_text(file.read_text(encoding="utf-8").replace("old=ROOT", 'old="outgrown"'), encoding="utf-8")
+    done = copy.run("-m", "autograder", "build", "toy")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: mistake norm.eps-outside-root of toy.py: its `old` text occurs 0 times")
+    assert "'outgrown'" in done.stderr
 
 
 def test_outside_of_a_course_new_says_what_to_do(tmp_path, monkeypatch, capsys):

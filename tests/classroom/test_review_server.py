@@ -204,6 +204,55 @@ def test_an_anonymous_review_has_no_names_and_writes_real_ones(folder):
     }
 
 
+UNKNOWN = "zz-unknown"
+
+
+def answers_about(x: Reviewer, name: str, row: dict[str, str]) -> dict[str, tuple[int, object]]:
+    """What every route answers if this name is written in every place of a request, each time with an error."""
+    asked: dict[str, tuple[int, object]] = {
+        path: x.get(path.format(name))
+        for path in ("/api/places?student={}", "/staff/{}.html", "/feedback/{}.html", "/{}", "/results/{}.json")
+    }
+    good = {"review": row, "rubric": {"item": "a", "on": "", "points": "1", "comment": "c"}, "requests": row}
+    for table, fields in good.items():
+        for field in fields:
+            bad = {**fields, "points": "-", "request": ""} | {field: name}
+            asked[f"{table} {field}"] = x.change(table, None, bad)
+            asked[f"before {table} {field}"] = x.change(table, {**fields, field: name}, None)
+    return asked
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_no_answer_of_an_anonymous_review_says_who_is_who(folder, broken):
+    """A name is treated as an unknown word, in every place of every request; no answer contains a different name.
+
+    Args:
+        broken: with mistakes in the tables, which the answers name.
+    """
+    rows = [f"{name},test_p,9{name == 'cleo-fry'},hello,Z,,\n{name},test_p,1,twice,Z,,\n" for name in NAMES]
+    with serving(folder, "X", anonymous=True) as server:
+        x = Reviewer(server, "X")
+        if broken:
+            header = "student,test,points,reason,who,when,item\n"
+            (folder / "review.csv").write_text(header + "".join(rows), encoding="utf-8")
+            (folder / "requests.csv").write_text("student,request,answer\nbob-poe,why?,so\n", encoding="utf-8")
+        for student in NAMES:
+            shown = pseudonym("5", student)
+            row = {"student": shown, "test": "test_p", "points": "1", "reason": "r", "item": "", "who": "", "when": ""}
+            unknown = answers_about(x, UNKNOWN, row)
+            for place in ("/review.html", f"/api/places?student={shown}", "/api/state"):
+                status, text = x.get(place)
+                assert status == (422 if broken and place != "/api/state" else 200)
+                assert not any(name in text for name in NAMES)
+                assert status == 200 or pseudonym("5", NAMES[0]) in text
+            for name in NAMES:
+                for place, (status, said) in answers_about(x, name, row).items():
+                    assert status >= 400, (place, said)
+                    assert (status, str(said).replace(name, UNKNOWN)) == unknown[place], place
+                    assert not any(other in str(said) for other in NAMES if other != name)
+    assert not (folder / LOG).exists()
+
+
 def test_a_name_that_is_a_word_of_html_breaks_no_page():
     page = "<style>p { a: b }</style><title>p</title><p>p and paper</p><a href='../review.html#p'>p</a>"
     assert page_without_name(page, "p", "k-1") == (

@@ -11,6 +11,7 @@ from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
+from course.errors import UserError
 from tests.support.quick import some
 
 pytestmark = pytest.mark.usefixtures("without_trials")
@@ -23,8 +24,13 @@ MISTAKES = all_mistakes("transformer")
 
 @pytest.mark.parametrize(("old", "number"), [("no such text", 0), ("return", SOURCES["mha"].count("return"))])
 def test_a_text_that_does_not_stand_exactly_once_is_refused(old, number):
-    with pytest.raises(LookupError, match=f"occurs {number} times in mha.py"):
+    with pytest.raises(UserError, match=f"{MISTAKES[0].id} .* occurs {number} times in mha.py, not once: .*{old}"):
         replace(MISTAKES[0], module="mha", old=old).apply(SOURCES)
+
+
+def test_nor_is_one_of_a_module_that_is_not_there():
+    with pytest.raises(UserError, match=f"{MISTAKES[0].id} of gone.py: .* has no module"):
+        replace(MISTAKES[0], module="gone").apply(SOURCES)
 
 
 WRONG = {

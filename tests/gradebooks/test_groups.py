@@ -3,6 +3,7 @@
 import csv
 import json
 import zipfile
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +16,7 @@ from autograder.classroom.term import main as term
 from autograder.gradebooks.class_grades import read_class
 from autograder.gradebooks.groups import Groups, Member, read_groups
 from autograder.grading.results import to_json
+from autograder.manifest.course_config import course_config
 from autograder.submissions.find_submissions import Found
 from course.errors import UserError
 from tests.support.batches import ASSIGNMENT, STUBS, batch, hand_in, rows
@@ -73,6 +75,7 @@ def test_wrong_groups_are_named(tmp_path, rows, said):
 
 
 CLASS: Results = {"anna": (50.0, 5.0), "cleo": (40.0, 0.0), "twice1": (1.0, 0.0), "twice2": (2.0, 0.0)}
+ROSTER = ("anna", "bob", "cleo", "twice1", "twice2", "dora", "eve")
 TEXT = PAIR + "pair,twice1\npair,twice2\nabsent,dora\n"
 
 
@@ -194,6 +197,9 @@ def test_batch_grades_groups_and_remembers_them(tmp_path, monkeypatch, capsys):
             yield Outcome(submission.name, submission.digest, to_json(report), "page")
 
     monkeypatch.setattr("autograder.classroom.batch.outcomes", outcomes)
+    roster = tmp_path / "roster.csv"
+    roster.write_text("student,name\n" + "".join(f"{name},{name}\n" for name in ROSTER), encoding="utf-8")
+    monkeypatch.setattr("autograder.classroom.batch.course_config", lambda: replace(course_config(), roster=roster))
     for name in ("team", "cleo", "twice1", "twice2"):
         hand_in(tmp_path / "in", name, STUBS, mha=("import torch", f"import torch  # {name}"))
     out = tmp_path / "out"
@@ -201,8 +207,11 @@ def test_batch_grades_groups_and_remembers_them(tmp_path, monkeypatch, capsys):
     said = capsys.readouterr().out
     assert "Groups: 3 groups of 5 students.\n  pair: 2 different submissions of the group pair: keep one\n" in said
     assert "  absent: the group has not handed in\n" in said
+    assert "2 students on the roster handed in nothing: dora, eve.\n" in said  # not those who handed in too much
     verdict = json.loads((out / "verdicts" / "team.json").read_bytes())
     assert verdict["students"] == ["anna", "bob"]
+    assert export("verdict", out, "--out", tmp_path / "v", "--audience", "staff") == 0
+    assert json.loads((tmp_path / "v" / "team.json").read_bytes())["students"] == ["anna", "bob"]
     assert batch(tmp_path / "in", out) == 0
     assert {name: row["total"] for name, row in rows(out).items() if row["total"]} == dict.fromkeys(
         ("anna", "bob", "cleo"), "40"

@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from autograder.diagnosis.line_verdict import Confidence
 from autograder.localization.alignment import align
-from autograder.localization.arbitrate import Confidence, arbitrate
+from autograder.localization.arbitrate import arbitrate
 from autograder.localization.repair import Repair
 from autograder.localization.source import Source
 from autograder.localization.suspects import Suspect, find_suspects

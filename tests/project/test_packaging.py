@@ -177,6 +177,12 @@ def test_every_file_of_the_packages_is_installed(monkeypatch):
     beside = {name for _, names in distribution.data_files for name in names}
     assert {"pyproject.toml", "LICENSE", "environment.yml", *OWN, "docs/student-guide.md"} <= beside
     assert all((ROOT / name).is_file() for name in beside)
+    # The documents that commands and documents name.
+    named = {name for file in installed for name in re.findall(r"docs/[\w-]+\.md", (ROOT / file).read_text("utf-8"))}
+    texts = [(ROOT / name).read_text("utf-8") for name in beside if name.startswith("docs/")]
+    named |= {f"docs/{name}" for text in texts for name in re.findall(r"\]\(([\w-]+\.md)", text)}
+    assert len(named) > 15
+    assert named <= beside
 
 
 @pytest.mark.slow

@@ -1,17 +1,22 @@
 """One cause that ends several tests is told once, on the console and on pages; a missing file is no error."""
 
 import io
+import re
+from itertools import permutations
 
 import pytest
 from rich.console import Console
 
 from autograder.authoring.release import RELEASE
+from autograder.diagnosis.line_verdict import LineMark
 from autograder.grading.grade_submission import grade
 from autograder.grading.results import PartResult, Report, StageResult, TestResult
 from autograder.manifest import assignment
 from autograder.reports.console import print_stage, print_total
 from autograder.reports.one_cause import SAME, told_once
+from autograder.reports.staff_page import staff_html
 from autograder.reports.student_feedback import feedback_html
+from autograder.reports.verdict import verdict
 from autograder.submissions.read_submission import Submission, read_submission
 from course.location import ENGINE as ROOT
 
@@ -126,3 +131,39 @@ def test_all_stages_end_with_a_line_for_each():
         print_total(Console(file=printed, width=80, highlight=False, markup=False), Report("T", "anna", some, 1.0))
         rows = [" ".join(row.split()) for row in printed.getvalue().splitlines()]
         assert ("1 Title 1 1 of 9" in rows) == expected
+
+
+def pointing(name: str, *lines: int, degree: str, hidden: bool = False) -> TestResult:
+    """A failed test that points at these lines."""
+    places = " or ".join(f"mha.py:{line}" for line in lines)
+    sentences = (f"{places} {degree}:", *(f"    x = {line}" for line in lines), "Expected here: scores.")
+    marks = tuple(LineMark("mha.py", line, f"x = {line}", "wrong") for line in lines)
+    return TestResult(
+        "mha", name, f"{name}.", "failed", 0, 5, f"{name} is off", hidden=hidden, pointed=sentences, marks=marks
+    )
+
+
+@pytest.mark.parametrize("order", [*permutations(("may be wrong", "is probably wrong", "is wrong"))])
+@pytest.mark.parametrize("verbose", [False, True])
+def test_a_line_has_one_degree_of_certainty(order, verbose):
+    """The strongest, in every report; also if a test points at several lines, and another at one of them."""
+    tests = [pointing(name, 28, degree=degree) for name, degree in zip("abc", order, strict=True)]
+    tests += [pointing("d", 28, 31, degree="may be wrong"), pointing("e", 40, 41, degree="may be wrong")]
+    report = Report("T", "anna", (StageResult("mha", 1, "Attention", False, tuple(tests)),), 1.0)
+    data = verdict(report, ASSIGNMENT)["tests"]
+    staff = staff_html(report, {}, ASSIGNMENT)
+    for text in (shown(report, verbose), feedback_html(report), staff, *(test["details"] for test in data[:4])):
+        assert "mha.py:28 is wrong" in text
+        assert not re.search(r"mha.py:(28|31) (may be|is probably)", text)
+    assert "mha.py:40 or mha.py:41 may be wrong" in shown(report, verbose)
+    assert [[mark["line"] for mark in test["lines"]] for test in data] == [[28], [28], [28], [28], [40, 41]]
+    assert data[3]["details"].splitlines() == ["mha.py:28 is wrong:", "    x = 28"]
+
+
+def test_what_hidden_tests_prove_is_not_told_to_students():
+    tests = (pointing("a", 28, degree="may be wrong"), pointing("b", 28, degree="is wrong", hidden=True))
+    report = Report("T", "anna", (StageResult("mha", 1, "Attention", False, tests),), 1.0, hidden_seed=5)
+    for text in (feedback_html(report), verdict(report, ASSIGNMENT)["tests"][0]["details"]):
+        assert "mha.py:28 may be wrong" in text
+        assert "mha.py:28 is wrong" not in text
+    assert "mha.py:28 may be wrong" not in staff_html(report, {}, ASSIGNMENT)

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from autograder.classroom.batch import main as batch
-from autograder.manifest import first_assignment
+from autograder.manifest import assignments
 from autograder.submissions.untrusted_files import MAX_MEMBERS
 from autograder.submissions.which_assignment import assignment_of_class
 from course.errors import UserError
 from tests.support.archives import zipped
 from tests.support.batches import CONFINED, rows
+from tests.support.exporting import write_results
 
 OURS, OTHERS = ("heads.py", "vit.py"), ("pooling.py",)  # of variants and attention: neither is the first
 TRANSFORMER = ("mha.py", "pe.py")
@@ -69,7 +70,6 @@ def test_nobody_guesses_where_it_is_not_clear(tmp_path):
 
 
 def test_what_tells(tmp_path):
-    assert assignment_of_class(None, hand_in(tmp_path / "a", {"anna": ("notes.txt",)}))[0] is first_assignment()
     assert assignment_of_class(None, hand_in(tmp_path / "variants", {"anna": OTHERS}))[0].name == "variants"
     loose = hand_in(tmp_path / "loose", {"": ("smithalice_1001_5550_vit-1.py", "ng_2_3_vit.py", "mal_4_5_pooling.py")})
     chosen, notes = assignment_of_class(None, loose)
@@ -90,3 +90,38 @@ def test_batch_gives_each_a_row_and_says_whose_files_are_odd(tmp_path, capsys):
     assert batch([str(place), "--out", str(out), "--visible-only", *CONFINED]) == 0
     assert "mallory" in capsys.readouterr().out.splitlines()[0]
     assert {name: row["status"] for name, row in rows(out).items()} == dict.fromkeys(("anna", "mallory"), "graded")
+
+
+@pytest.mark.parametrize("known", [None, ("attention",)], ids=["all", "one"])
+@pytest.mark.parametrize("file", ["notes.txt", "bpe.py"])
+def test_a_class_that_fits_no_assignment_is_not_graded(tmp_path, monkeypatch, known, file):
+    """Nor is one that fits a draft, even if one student fits an assignment; the draft is named."""
+    everything = assignments()
+    monkeypatch.setattr(
+        "autograder.submissions.which_assignment.assignments",
+        lambda: {name: everything[name] for name in known or everything},
+    )
+    place = hand_in(tmp_path / "class", {"anna": (file,), "ben": (file,)})
+    with pytest.raises(UserError, match="llm is a draft" if file == "bpe.py" else "no module of.*attention"):
+        assignment_of_class(None, place)
+    assert assignment_of_class("attention", place)[0].name == "attention"
+    hand_in(place, {"cleo": OTHERS})
+    if file == "bpe.py":
+        with pytest.raises(UserError, match="llm is a draft"):
+            assignment_of_class(None, place)
+    else:
+        assert assignment_of_class(None, place)[0].name == "attention"
+
+
+def test_results_of_a_different_class_are_never_replaced(tmp_path, capsys):
+    """Some who are missing are named; if nobody is there any more, it is a different class."""
+    out = write_results(tmp_path / "out", {"anna": (40.0, 0.0), "ben": (30.0, 0.0)})
+    kept = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    others = hand_in(tmp_path / "in", {"cleo": TRANSFORMER, "dan": TRANSFORMER})
+    arguments = ["--out", str(out), "--visible-only", "--assignment", "transformer", *CONFINED]
+    assert batch([str(others), *arguments]) == 2
+    assert "has results of anna, ben, who are not in" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in kept} == kept
+    hand_in(others, {"anna": TRANSFORMER})
+    assert batch([str(others), *arguments]) == 0
+    assert "graded before: ben." in capsys.readouterr().out

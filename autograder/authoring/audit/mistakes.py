@@ -9,6 +9,7 @@ from autograder.diagnosis.mistake_signatures import ELSEWHERE, known_signatures,
 from autograder.diagnosis.mistakes import Mistake
 from autograder.grading.run_test import GRADED
 from autograder.submissions.syntax_tree import functions
+from course.errors import UserError
 
 PROMISE = "every mistake is caught, and named or declared; warnings about hidden tests are correct"
 QUICK = 20
@@ -58,7 +59,7 @@ def _change(subject: Subject, mistake: Mistake) -> Iterator[str]:
     try:
         changed = mistake.apply(subject.solution)[mistake.module]
         before, after = (code_of(mistake.module, text) for text in (subject.solution[mistake.module], changed))
-    except (LookupError, SyntaxError) as error:
+    except (UserError, SyntaxError) as error:
         yield str(error)
         return
     touched = {name for name in before | after if before.get(name) != after.get(name)}

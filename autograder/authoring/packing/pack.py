@@ -27,7 +27,7 @@ from autograder.platforms.grading import SETTINGS, Settings
 from autograder.reports.verdict import as_text, fault_report, verdict
 from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
-from course.location import ENGINE, MARK, course_folder
+from course.location import ENGINE, MARK, course_folder, project_files
 
 TEMPLATES = "autograder/authoring/packing/platforms"
 CLASSROOM50_LIMIT = 10_000_000  # bytes of a bundle
@@ -322,7 +322,7 @@ def run(args: argparse.Namespace) -> int:
     write_zip(out, files, modes, comment=comment)
     size = out.stat().st_size / 1e6
     secret = "solutions and hidden tests included: keep it secret" if platform.secret else "nothing in it is secret"
-    print(f"Wrote {out} ({size:.1f} MB), {secret}. docs/platforms.md says what to do with it.")
+    print(f"Wrote {out} ({size:.1f} MB), {secret}. What to do with it: {project_files() / 'docs' / 'platforms.md'}")
     if platform.secret and not args.image:
         print(f"Its image is called {image}: use --image for the name of your image on Docker Hub.")
     return 0
