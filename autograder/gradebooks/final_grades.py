@@ -52,7 +52,7 @@ class Final:
 
     student: str
     parts: tuple[Part, ...]
-    grade: Decimal | None  # None: an assignment has no grade
+    grade: Decimal | None  # None: an assignment has no grade, or none that counts has a weight
     arithmetic: str
 
 
@@ -153,7 +153,10 @@ def _final(student: str, parts: list[Part], term: Sequence[Assessed], drop: int)
         (one.weight, part.percent or Fraction(0)) for one, part in zip(term, parts, strict=True) if not part.dropped
     ]
     weights = sum((weight for weight, _ in counted), Fraction(0))
+    if not weights:
+        said.append("no final grade: the weights of the assignments that count add up to 0")
+        return Final(student, tuple(parts), None, "; ".join(said))
     total = sum((weight * percent for weight, percent in counted), Fraction(0))
-    grade = to_the_cent(total / weights if weights else Fraction(0))
+    grade = to_the_cent(total / weights)
     terms = " + ".join(f"{number(weight)} * {number(percent)} %" for weight, percent in counted)
     return Final(student, tuple(parts), grade, "; ".join([*said, f"({terms}) / {number(weights)} = {grade} %"]))
