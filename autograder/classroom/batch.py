@@ -21,7 +21,7 @@ from autograder.gradebooks.groups import Member
 from autograder.gradebooks.people import read_people
 from autograder.manifest import Assignment
 from autograder.manifest.course_config import course_config
-from autograder.reports.console import clean
+from autograder.reports.console import clean, listed
 from autograder.reports.regrade_requests import read_requests, still_open
 from autograder.reports.review_file import changing
 from autograder.sandbox.limits import SUBMISSION_SECONDS
@@ -252,10 +252,9 @@ def refuse_mixture(students: list[str]) -> None:
         UserError: if there are any.
     """
     if students:
-        listed = ", ".join(students[:5]) + (f" and {len(students) - 5} more" if len(students) > 5 else "")
         raise UserError(
-            f"the tests have changed since {listed} were graded, and --regrade would mix two versions in one class: "
-            "leave it out to grade all again"
+            f"the tests have changed since {listed(students, 5)} were graded, and --regrade would mix two versions "
+            "in one class: leave it out to grade all again"
         )
 
 
@@ -270,11 +269,10 @@ def print_end(found: list[Found], records: Records) -> None:
     if len(most) == 1:
         print(f"The mean of {number} is {total / number:.1f} of {max(most):g} points.")
     elif most:
-        listed = ", ".join(f"{maximum:g}" for maximum in sorted(most))
-        print(f"No mean: the grades have different maximum points ({listed}). Run batch again without --regrade.")
+        different = ", ".join(f"{maximum:g}" for maximum in sorted(most))
+        print(f"No mean: the grades have different maximum points ({different}). Run batch again without --regrade.")
     if notes:
-        more = f" and {len(notes) - 10} more" if len(notes) > 10 else ""
-        print(f"{len(notes)} to review, see review.html and the pages in staff: {', '.join(notes[:10])}{more}.")
+        print(f"{len(notes)} to review, see review.html and the pages in staff: {listed(notes)}.")
     known = {submission.student for submission in found}
     changed = sum(len(changing(decisions)) for decisions in records.review.values())
     if records.review:
@@ -300,8 +298,7 @@ def print_absent(members: list[Member]) -> None:
     people = read_people(config.roster, config.match)
     handed_in = set(people.called([one.student for one in members if one.submission]).values())
     if absent := [name for name in people.names if name not in handed_in]:
-        listed = ", ".join(absent[:10]) + (f" and {len(absent) - 10} more" if len(absent) > 10 else "")
-        print(clean(f"{counted(len(absent), 'student')} on the roster handed in nothing: {listed}."))
+        print(clean(f"{counted(len(absent), 'student')} on the roster handed in nothing: {listed(absent)}."))
 
 
 def counted(number: int, what: str) -> str:

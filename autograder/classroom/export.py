@@ -14,7 +14,7 @@ from autograder.gradebooks.class_grades import ClassGrades, assignment_in, read_
 from autograder.gradebooks.final_grades import assessed_in, slip_days
 from autograder.gradebooks.grading_policy import Policy, number, shown
 from autograder.gradebooks.groups import read_groups
-from autograder.gradebooks.hand_in_times import hand_in_times, of_members
+from autograder.gradebooks.hand_in_times import hand_in_times
 from autograder.gradebooks.match_students import normal
 from autograder.gradebooks.moodle import moodle_roster
 from autograder.gradebooks.other_gradebooks import blackboard_roster, brightspace_roster, csv_roster, new_sheet
@@ -232,8 +232,7 @@ def read_times(args: argparse.Namespace, grades: ClassGrades, policy: Policy) ->
     """Return the submission times by normalised name, and notes on unreadable ones; --times has precedence."""
     if policy.late is None:
         return {}, []
-    times, notes = hand_in_times(assignment(grades.assignment), policy.late.zone, args.times, args.submissions)
-    return of_members(times, grades.submissions), notes
+    return hand_in_times(assignment(grades.assignment), policy.late.zone, args.times, args.submissions)
 
 
 def from_course(args: argparse.Namespace) -> None:
@@ -269,9 +268,10 @@ def policy_in_course(grades: ClassGrades, args: argparse.Namespace) -> Policy:
             given = (args.times, args.submissions) if own else (plan.times, plan.submissions)
             times, _ = hand_in_times(assignment(name), other.late.zone, *given)
             others = read_class(config.graded(name)) if not own and config.graded(name).is_dir() else grades
-            term.append(assessed_in(people, name, other, of_members(times, others.submissions)))
+            term.append(assessed_in(people, name, other, times, others))
     slips = slip_days(term, config.slip_days, config.slip_days_each)[grades.assignment]
-    return replace(policy, slips={normal(one): slips.get(normal(people.name(one)), 0) for one in grades.points})
+    called = people.called([*grades.points, *grades.ungraded])
+    return replace(policy, slips={normal(one): slips.get(normal(name), 0) for one, name in called.items()})
 
 
 def check_output(out: Path, details: Path, sources: Sequence[Path | None]) -> None:

@@ -17,13 +17,13 @@ from autograder.gradebooks.class_grades import read_class
 from autograder.gradebooks.final_grades import Final, assessed_in, final_grades
 from autograder.gradebooks.grading_policy import to_the_cent
 from autograder.gradebooks.groups import read_groups
-from autograder.gradebooks.hand_in_times import hand_in_times, of_members
+from autograder.gradebooks.hand_in_times import hand_in_times
 from autograder.gradebooks.people import People, read_people
 from autograder.gradebooks.policy_file import policy_of_course
 from autograder.grading.results import Report
 from autograder.manifest import assignment
 from autograder.manifest.course_config import CourseConfig, config_or_empty
-from autograder.reports.console import clean
+from autograder.reports.console import clean, listed
 from autograder.reports.review_file import read_review
 from autograder.reports.short_verdict import points
 from autograder.reports.term_page import Assessed, rows_of, term_html
@@ -117,8 +117,10 @@ def run(args: argparse.Namespace) -> int:
     print(f"{page} and {args.out / 'term.csv'} have all of them, before late days and other rules of a policy.")
     if finals:
         write_whole(args.out / "final.csv", final_csv(finals))
-        without = sum(one.grade is None for one in finals)
-        print(f"{args.out / 'final.csv'} has the final grades with their arithmetic; {without} have none yet.")
+        without = [one.student for one in finals if one.grade is None]
+        names = f": {listed(without)}" if without else ""
+        final_file = args.out / "final.csv"
+        print(clean(f"{final_file} has the final grades with their arithmetic; {len(without)} have none yet{names}."))
     for note in notes:
         print(clean(f"Note: {note}."))
     return 0
@@ -137,9 +139,7 @@ def final(config: CourseConfig, people: People, names: list[str]) -> tuple[list[
         if policy.late:
             times, unread = hand_in_times(assignment(name), policy.late.zone, plan.times, plan.submissions)
             notes += unread
-        grades = read_class(config.graded(name))
-        times = of_members(times, grades.submissions)
-        term.append(assessed_in(people, name, policy, times, grades, plan.weight))
+        term.append(assessed_in(people, name, policy, times, read_class(config.graded(name)), plan.weight))
     if missing := [name for name in config.planned if name not in names]:
         notes.append(f"the final grades exclude {', '.join(missing)}, which have no results")
     handed_in = {student for one in term for student in (*one.points, *one.ungraded)}

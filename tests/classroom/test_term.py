@@ -1,0 +1,91 @@
+"""The plan of a term in course.toml: what `term` and `export` make of it, and what they say about mistakes in it."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from autograder.__main__ import main
+from course.location import VARIABLE
+from tests.support.batches import ROOT
+from tests.support.exporting import LATE, Results, details_of, export, write_results
+
+CLASS: Results = {"team-a": (100.0, 0.0), "cleo": (40.0, 0.0)}
+GROUPS = "group,student\nteam-a,alice\nteam-a,bob\n"
+ROSTER = "student,name,id\nalice,Alice Oz,1001\nbob,Bob Oz,1002\ncleo,Cleo Li,1003\n"
+PLAN = LATE + '[assignments.transformer]\ntimes = "times.csv"\n'
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch) -> Path:
+    """The folder of a course with results of one assignment; `plan` writes its course.toml."""
+    folder = tmp_path / "course"
+    folder.mkdir()
+    (folder / "groups.csv").write_text(GROUPS, encoding="utf-8")
+    (folder / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    write_results(folder / "graded/transformer", CLASS, folder / "groups.csv")
+    monkeypatch.setenv(VARIABLE, str(folder))
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def plan(course: Path, text: str, times: dict[str, str], roster: bool = False) -> None:
+    folders = f"[folders]\nassignments = '{ROOT / 'autograder/assignments'}'\n"
+    (course / "course.toml").write_text('roster = "roster.csv"\n' * roster + text + folders, encoding="utf-8")
+    rows = "".join(f"{student},{time}\n" for student, time in times.items())
+    (course / "times.csv").write_text(f"student,time\n{rows}", encoding="utf-8")
+
+
+def finals(folder: Path) -> dict[str, str]:
+    with (folder / "final.csv").open(encoding="utf-8-sig", newline="") as file:
+        return {row["student"]: row["final %"] for row in csv.DictReader(file)}
+
+
+@pytest.mark.parametrize("roster", [False, True])
+@pytest.mark.parametrize(
+    ("times", "grade"),
+    [
+        ({"team-a": "2026-10-03 10:00"}, 90),
+        ({"alice": "2026-10-03 10:00"}, 90),
+        ({"bob": "2026-10-03 10:00"}, 90),
+        ({"alice": "2026-10-02 10:00", "bob": "2026-10-04 10:00"}, 80),
+        ({"team-a": "2026-10-02 10:00", "bob": "2026-10-04 10:00"}, 100),
+    ],
+)
+def test_a_group_has_one_time_whoever_it_is_given_for(course, tmp_path, capsys, times, grade, roster):
+    plan(course, PLAN, {**times, "cleo": "2026-10-01 10:00"}, roster)
+    assert main(["term"]) == 0
+    by_name = finals(tmp_path)
+    alice, bob, cleo = ("Alice Oz", "Bob Oz", "Cleo Li") if roster else ("alice", "bob", "cleo")
+    assert (by_name[alice], by_name[bob], by_name[cleo]) == (f"{grade}.00", f"{grade}.00", "40.00")
+    assert "with their arithmetic; 0 have none yet.\n" in capsys.readouterr().out
+    assert export("csv", "transformer", "--out", "grades.csv") == 0
+    grades = {row["student"]: row["grade"] for row in details_of(tmp_path / "grades.csv")}
+    assert grades == {"alice": f"{grade}.00", "bob": f"{grade}.00", "cleo": "40.00"}
+    assert "Note: there is a time" not in capsys.readouterr().out
+
+
+def test_a_number_of_the_gradebook_is_a_member_too(course, tmp_path):
+    plan(course, PLAN, {"1002": "2026-10-03 10:00", "1003": "2026-10-01 10:00"})
+    rows = "".join(f'"{name}, X",{1001 + at},{name},A,\n' for at, name in enumerate(("alice", "bob", "cleo")))
+    header = "Student,ID,SIS Login ID,Section,T (12)\n    Points Possible,,,,100\n"
+    (tmp_path / "canvas.csv").write_text(header + rows, encoding="utf-8")
+    files = ["--gradebook", "canvas.csv", "--column", "T", "--out", "import.csv"]
+    assert export("canvas", "transformer", *files) == 0
+    grades = {row["student"]: row["grade"] for row in details_of(tmp_path / "import.csv")}
+    assert grades == {"alice": "90.00", "bob": "90.00", "cleo": "40.00"}
+
+
+def test_slip_days_are_those_of_the_whole_group(course, tmp_path):
+    plan(course, PLAN.replace("[assignments", "slip_days = 1\n[assignments"), {"bob": "2026-10-04 10:00"}, roster=True)
+    export("csv", "transformer", "--out", "grades.csv")
+    grades = {row["student"]: row["grade"] for row in details_of(tmp_path / "grades.csv")}
+    assert (grades["alice"], grades["bob"]) == ("90.00", "90.00")
+    main(["term"])
+    assert finals(tmp_path)["Alice Oz"] == "90.00"
+
+
+def test_who_has_no_final_grade_yet_is_named(course, capsys):
+    plan(course, PLAN, {"cleo": "2026-10-01 10:00"})
+    assert main(["term"]) == 0
+    assert "with their arithmetic; 2 have none yet: alice, bob.\n" in capsys.readouterr().out
