@@ -242,6 +242,8 @@ def from_course(args: argparse.Namespace) -> None:
         args.results = config.graded(str(args.results))
     plan = config.plan_of(assignment_in(args.results))
     args.times, args.submissions = args.times or plan.times, args.submissions or plan.submissions
+    if args.kind == "csv" and args.gradebook is None:
+        return  # a new file has its own columns
     args.match = args.match or config.match or None
     if hasattr(args, "column"):
         args.column = args.column or plan.column or None

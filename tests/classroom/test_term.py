@@ -89,3 +89,12 @@ def test_who_has_no_final_grade_yet_is_named(course, capsys):
     plan(course, PLAN, {"cleo": "2026-10-01 10:00"})
     assert main(["term"]) == 0
     assert "with their arithmetic; 2 have none yet: alice, bob.\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("settings", ['match = "id"\n', "", 'match = "id"\nroster = "roster.csv"\n'])
+@pytest.mark.parametrize("column", ['column = "T (12)"\n', ""])
+def test_a_new_file_has_its_own_columns(course, tmp_path, settings, column):
+    plan(course, f"{settings}[assignments.transformer]\n{column}", {})
+    assert export("csv", "transformer", "--out", "grades.csv") == 0
+    rows = (tmp_path / "grades.csv").read_text(encoding="utf-8-sig").splitlines()
+    assert rows == ["student,grade", "alice,100.00", "bob,100.00", "cleo,40.00"]
