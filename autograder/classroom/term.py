@@ -16,7 +16,6 @@ from autograder.classroom.compare import read_run
 from autograder.gradebooks.class_grades import read_class
 from autograder.gradebooks.final_grades import Final, assessed_in, final_grades
 from autograder.gradebooks.grading_policy import to_the_cent
-from autograder.gradebooks.groups import read_groups
 from autograder.gradebooks.hand_in_times import hand_in_times
 from autograder.gradebooks.people import People, read_people
 from autograder.gradebooks.policy_file import policy_of_course
@@ -42,13 +41,13 @@ def assessed(folder: Path, page: Path, people: People) -> Assessed:
         UserError: if it has no results.
     """
     results = read_run(folder)
-    members = {one.student: results.reports.get(one.submission) for one in read_groups(folder).members(results.digests)}
-    graded = {student: report for student, report in members.items() if report is not None and not report.faulty}
+    graded = {student: report for student, report in results.reports.items() if report and not report.faulty}
     if not graded:
         raise UserError(f"{folder} has no grades: run batch first")
     called = people.called(graded)
     first = next(iter(graded.values()))
     reviewed = read_review(folder)
+    seen = {student for student, one in results.members.items() if one.submission in reviewed}
     full = {(required_points(report), report.max_points) for report in graded.values()}
     if len(full) > 1:
         raise UserError(f"the results in {folder} do not have the same full marks: run batch again until it ends")
@@ -60,8 +59,8 @@ def assessed(folder: Path, page: Path, people: People) -> Assessed:
         full=required,
         extra=first.max_points - required,
         points={called[student]: scored.points for student, scored in graded.items()},
-        ungraded=len(members) - len(graded),
-        open=sum(bool(scored.review) and student not in reviewed for student, scored in graded.items()),
+        ungraded=len(results.reports) - len(graded),
+        open=sum(bool(scored.review) and student not in seen for student, scored in graded.items()),
         assignment=results.assignment,
         notes=results.notes,
         report=quote(Path(os.path.relpath(report, page.parent)).as_posix()) if report.is_file() else "",

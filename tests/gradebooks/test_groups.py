@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from autograder.__main__ import main
 from autograder.classroom.batch import write_gradebook
 from autograder.classroom.job_processes import Outcome
 from autograder.classroom.saved_results import Records
@@ -18,7 +19,7 @@ from autograder.grading.results import to_json
 from autograder.submissions.find_submissions import Found
 from course.errors import UserError
 from tests.support.batches import ASSIGNMENT, STUBS, batch, hand_in, rows
-from tests.support.exporting import LATE, Results, details_of, export, make_report, write_results
+from tests.support.exporting import FAULT, LATE, Results, details_of, export, make_report, write_results
 
 PAIR = "group,student\nteam,anna\nteam,bob\n"
 
@@ -142,6 +143,36 @@ def test_members_have_feedback_verdict_and_a_row_in_the_term(graded, tmp_path, c
     term([str(graded), "--out", str(tmp_path)])
     rows = (tmp_path / "term.csv").read_text(encoding="utf-8-sig").splitlines()
     assert rows == ["student,graded,sum", "anna,55,55", "bob,55,55", "cleo,40,40"]
+
+
+def test_a_comparison_has_members_like_everybody_else(tmp_path, capsys):
+    old = write_results(tmp_path / "old", {"anna": (20.0, 0.0), "twice1": (4.0, 0.0)}, write_groups(tmp_path, TEXT))
+    new = {"anna": (20.0, 0.0), "bob": (10.0, 0.0), "twice1": (6.0, 0.0), "dora": FAULT}
+    write_results(tmp_path / "new", new, tmp_path / "who.csv")
+    assert main(["compare", str(old), str(tmp_path / "new")]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("5 students: 2 gain, 2 lose, 0 differ otherwise.\n")
+    for name in ("anna", "bob"):
+        why = "no grade in the new run: 2 different submissions of the group team: keep one"
+        assert f"{name}: 20 -> no grade (-20)\n  {why}\n" in said
+    for name in ("twice1", "twice2"):
+        assert f"{name}: 4 -> 6 (+2)\n  handed in something else\n" in said
+    assert main(["compare", str(tmp_path / "new"), str(old)]) == 1
+    assert "no grade in the old run: 2 different submissions" in capsys.readouterr().out
+    write_results(tmp_path / "fault", {"anna": FAULT, "twice1": (4.0, 0.0)}, tmp_path / "who.csv")
+    assert main(["compare", str(old), str(tmp_path / "fault")]) == 1
+    assert "bob: 20 -> no grade (-20)\n  no grade in the new run: the grader failed\n" in capsys.readouterr().out
+
+
+def test_what_the_staff_has_seen_of_a_group_is_not_to_review(graded, tmp_path, capsys):
+    for path in (graded / "results").glob("*.json"):
+        entry = json.loads(path.read_bytes())
+        path.write_text(json.dumps({**entry, "report": {**entry["report"], "review": ["look"]}}), encoding="utf-8")
+    term([str(graded), "--out", str(tmp_path)])
+    assert "3 graded, 3 to review" in capsys.readouterr().out
+    (graded / "review.csv").write_text("student,test,points,reason,who,when\nanna,,,,X,\n", encoding="utf-8")
+    term([str(graded), "--out", str(tmp_path)])
+    assert "3 graded, 1 to review" in capsys.readouterr().out
 
 
 def test_similarity_does_not_compare_members(tmp_path):
