@@ -14,6 +14,7 @@ from pathlib import Path
 from autograder.gradebooks.class_grades import graders
 from autograder.gradebooks.groups import Member, read_groups
 from autograder.grading.results import Report, TestResult, from_json
+from autograder.manifest import graded_folder
 from autograder.reports.console import clean
 from autograder.reports.review_file import read_review, with_review
 from autograder.reports.short_verdict import points
@@ -128,7 +129,7 @@ def table(changes: list[Change]) -> bytes:
 
 
 def run(args: argparse.Namespace) -> int:
-    old, new = read_run(args.old), read_run(args.new)
+    old, new = (read_run(graded_folder(folder)) for folder in (args.old, args.new))
     changes = compare(old, new)
     gained, lost = (sum(sign * change.gain > 0 for change in changes) for sign in (1, -1))
     print(f"{len(new.reports)} students: {gained} gain, {lost} lose, {len(changes) - gained - lost} differ otherwise.")
@@ -149,8 +150,8 @@ def main(arguments: list[str]) -> int:
         description="Compare two runs of batch over a class: who gains, who loses, and why.",
         epilog="exit status: 0 no differences, 1 differences, 2 wrong usage",
     )
-    parser.add_argument("old", type=Path, metavar="OLD", help="folder written by batch")
-    parser.add_argument("new", type=Path, metavar="NEW", help="a second folder written by batch")
+    parser.add_argument("old", type=Path, metavar="OLD", help="folder written by batch, or an assignment")
+    parser.add_argument("new", type=Path, metavar="NEW", help="a second one")
     parser.add_argument("--out", type=Path, metavar="FILE.csv", help="also write a table")
     args = parser.parse_args(arguments)
     return run_command(lambda: run(args))

@@ -21,7 +21,7 @@ from autograder.gradebooks.other_gradebooks import blackboard_roster, brightspac
 from autograder.gradebooks.people import read_people
 from autograder.gradebooks.policy_file import policy_of_course, read_policy
 from autograder.gradebooks.roster import EXPORTED, KEPT, NO_ROW, NO_SUBMISSION, UNGRADED, Line, Roster, fill
-from autograder.manifest import assignment, assignments
+from autograder.manifest import assignment, graded_folder
 from autograder.manifest.course_config import config_or_empty
 from autograder.reports.console import clean
 from autograder.reports.csv_sheet import Sheet
@@ -56,12 +56,12 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     blackboard = kinds.add_parser("blackboard", help="fill the gradebook file that Blackboard exported")
     any_csv = kinds.add_parser("csv", help="fill a column of any CSV file, or write a new one")
     feedback = kinds.add_parser("feedback", help="pack the students' pages for upload to Moodle or Canvas, or for mail")
-    feedback.add_argument("results", type=Path, metavar="RESULTS", help="folder written by batch")
+    feedback.add_argument("results", type=Path, metavar="RESULTS", help="folder written by batch, or an assignment")
     feedback.add_argument("--for", dest="platform", choices=FEEDBACK_FOR, required=True, help="how the pages are named")
     feedback.add_argument("--out", type=Path, required=True, metavar="FILE", help="zip file to write")
     feedback.add_argument("--submissions", type=Path, metavar="DIR", help="download from Canvas, for its loose files")
     verdicts = kinds.add_parser("verdict", help="the verdicts as data: verdict/1, JUnit XML, SARIF, Markdown")
-    verdicts.add_argument("results", type=Path, metavar="RESULTS", help="folder written by batch")
+    verdicts.add_argument("results", type=Path, metavar="RESULTS", help="folder written by batch, or an assignment")
     verdicts.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for a file per student")
     verdicts.add_argument(
         "--format", choices=("json", "junit", "sarif", "markdown", "gradescope"), default="json", help="(%(default)s)"
@@ -118,12 +118,14 @@ def run(args: argparse.Namespace) -> int:
         for line in [*notes, *export_similarity(args.submissions, args.out, chosen, groups)]:
             print(clean(line))
         return DONE
+    args.results = graded_folder(args.results)
     if args.kind == "feedback":
         from autograder.classroom.feedback_export import export_feedback
 
-        for line in export_feedback(args.results, args.platform, args.out, args.submissions):
+        lines, complete = export_feedback(args.results, args.platform, args.out, args.submissions)
+        for line in lines:
             print(clean(line))
-        return DONE
+        return DONE if complete else NOT_ALL
     if args.kind == "verdict":
         from autograder.classroom.verdict_export import export_verdict
 
@@ -236,10 +238,8 @@ def read_times(args: argparse.Namespace, grades: ClassGrades, policy: Policy) ->
 
 
 def from_course(args: argparse.Namespace) -> None:
-    """Fill in what course.toml sets and no option overrides: the assignment's results, column, times and match."""
+    """Fill in what course.toml sets and no option overrides: the assignment's column, times and match."""
     config = config_or_empty()
-    if not args.results.exists() and str(args.results) in assignments():
-        args.results = config.graded(str(args.results))
     plan = config.plan_of(assignment_in(args.results))
     args.times, args.submissions = args.times or plan.times, args.submissions or plan.submissions
     if args.kind == "csv" and args.gradebook is None:

@@ -20,7 +20,7 @@ from autograder.gradebooks.hand_in_times import hand_in_times
 from autograder.gradebooks.people import People, read_people
 from autograder.gradebooks.policy_file import policy_of_course
 from autograder.grading.results import Report
-from autograder.manifest import assignment
+from autograder.manifest import assignment, graded_folder
 from autograder.manifest.course_config import CourseConfig, config_or_empty
 from autograder.reports.console import clean, listed
 from autograder.reports.review_file import read_review
@@ -86,7 +86,9 @@ def table(assignments: list[Assessed]) -> bytes:
 def run(args: argparse.Namespace) -> int:
     page, config = args.out / "term.html", config_or_empty()
     people = read_people(args.names, aliases=True) if args.names else read_people(config.roster, config.match)
-    folders = args.graded or [folder for name in config.planned if (folder := config.graded(name)).is_dir()]
+    folders = [*map(graded_folder, args.graded)] or [
+        folder for name in config.planned if (folder := config.graded(name)).is_dir()
+    ]
     if not folders:
         raise UserError(
             "name the folders that batch wrote, or plan the term in course.toml: [assignments.NAME] for each assignment"
@@ -167,7 +169,11 @@ def main(arguments: list[str]) -> int:
         prog="python -m autograder term", description="Put the results of all assignments of a term side by side."
     )
     parser.add_argument(
-        "graded", type=Path, nargs="*", metavar="GRADED", help="folders written by batch (default: as in course.toml)"
+        "graded",
+        type=Path,
+        nargs="*",
+        metavar="GRADED",
+        help="folders written by batch, or assignments (default: as in course.toml)",
     )
     parser.add_argument(
         "--out", type=Path, default=Path(), metavar="DIR", help="folder for term.html and term.csv (default: this one)"

@@ -98,3 +98,23 @@ def test_a_new_file_has_its_own_columns(course, tmp_path, settings, column):
     assert export("csv", "transformer", "--out", "grades.csv") == 0
     rows = (tmp_path / "grades.csv").read_text(encoding="utf-8-sig").splitlines()
     assert rows == ["student,grade", "alice,100.00", "bob,100.00", "cleo,40.00"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["review", "transformer", "--port", "0"],
+        ["export", "feedback", "transformer", "--for", "mail", "--out", "f.zip"],
+        ["export", "verdict", "transformer", "--out", "verdicts", "--audience", "staff"],
+        ["export", "csv", "transformer", "--out", "grades.csv"],
+        ["compare", "transformer", "transformer"],
+        ["term", "transformer"],
+    ],
+)
+def test_the_name_of_an_assignment_is_the_folder_of_its_results(course, monkeypatch, capsys, arguments):
+    monkeypatch.setattr("autograder.classroom.review_server.Server.serve_forever", lambda _: None)
+    plan(course, "[assignments.transformer]\ngraded = 'elsewhere'\n", {})
+    (course / "graded/transformer").rename(course / "elsewhere")
+    assert main(arguments) == 0
+    assert main(["transfromer" if one == "transformer" else one for one in arguments]) == 2
+    assert "transfromer" in capsys.readouterr().err
