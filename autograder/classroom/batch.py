@@ -166,12 +166,12 @@ def grade_class(
     """Grade the submissions without a current grade, then write the reports on all."""
     found, left_out = intake.found, LeftOut(intake)
     by_name = {one.student: one for one in found}
-    again = students_in(args.regrade, found) if args.regrade else None
     started, graded, faults = time.monotonic(), 0, {}
     fresh: set[str] = set()
     if (groups := args.groups or course_config().groups) and records.set_groups(groups):
         fresh |= by_name.keys()
     records.refuse_misfits(found)
+    again = submissions_in(args.regrade, found, records.members(found)) if args.regrade else None
     if again is not None:
         refuse_mixture([one.student for one in found if one.student not in again and records.others(one, settings)])
     with Progress(len(found)) as progress:
@@ -226,8 +226,10 @@ def grade_class(
     return FAULT if faults else DONE
 
 
-def students_in(file: Path, found: list[Found]) -> set[str]:
-    """Read the students named in a file, one per line; empty lines and lines that begin with "#" are ignored.
+def submissions_in(file: Path, found: list[Found], members: list[Member]) -> set[str]:
+    """Return the submissions of the students in a file, one per line; a group's counts for each member.
+
+    Empty lines and lines that begin with "#" are ignored.
 
     Raises:
         UserError: if it cannot be read, or names a student without a submission.
@@ -237,9 +239,11 @@ def students_in(file: Path, found: list[Found]) -> set[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"cannot read {file}: {error}") from error
     names = {line for line in lines if line and not line.startswith("#")}
-    if unknown := sorted(names - {submission.student for submission in found}):
+    counts = {one.student: one.submission for one in members if one.submission}
+    submissions = {submission.student for submission in found}
+    if unknown := sorted(name for name in names if counts.get(name, name) not in submissions):
         raise UserError(f"{file} names {', '.join(unknown)}, but there is no such submission")
-    return names
+    return {counts.get(name, name) for name in names}
 
 
 def refuse_mixture(students: list[str]) -> None:

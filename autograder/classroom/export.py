@@ -122,8 +122,8 @@ def run(args: argparse.Namespace) -> int:
     if args.kind == "feedback":
         from autograder.classroom.feedback_export import export_feedback
 
-        lines, complete = export_feedback(args.results, args.platform, args.out, args.submissions)
-        for line in lines:
+        said, complete = export_feedback(args.results, args.platform, args.out, args.submissions)
+        for line in said:
             print(clean(line))
         return DONE if complete else NOT_ALL
     if args.kind == "verdict":

@@ -147,7 +147,7 @@ def test_members_have_feedback_verdict_and_a_row_in_the_term(graded, tmp_path, c
 
 def test_a_comparison_has_members_like_everybody_else(tmp_path, capsys):
     old = write_results(tmp_path / "old", {"anna": (20.0, 0.0), "twice1": (4.0, 0.0)}, write_groups(tmp_path, TEXT))
-    new = {"anna": (20.0, 0.0), "bob": (10.0, 0.0), "twice1": (6.0, 0.0), "dora": FAULT}
+    new: Results = {"anna": (20.0, 0.0), "bob": (10.0, 0.0), "twice1": (6.0, 0.0), "dora": FAULT}
     write_results(tmp_path / "new", new, tmp_path / "who.csv")
     assert main(["compare", str(old), str(tmp_path / "new")]) == 1
     said = capsys.readouterr().out
@@ -238,6 +238,16 @@ def test_batch_grades_groups_and_remembers_them(tmp_path, monkeypatch, capsys):
     assert {name: row["total"] for name, row in rows(out).items() if row["total"]} == dict.fromkeys(
         ("anna", "bob", "cleo"), "40"
     )
+    # A member stands for the submission that counts, and each list grades one submission again.
+    capsys.readouterr()
+    for name in ("bob", "team", "cleo", "twice2"):
+        (tmp_path / "list.txt").write_text(f"{name}\n", encoding="utf-8")
+        assert batch(tmp_path / "in", out, "--regrade", str(tmp_path / "list.txt")) == 0
+        assert "Graded 1 submissions" in capsys.readouterr().out
+    for name in ("dora", "nobody"):
+        (tmp_path / "list.txt").write_text(f"{name}\n", encoding="utf-8")
+        assert batch(tmp_path / "in", out, "--regrade", str(tmp_path / "list.txt")) == 2
+        assert f"list.txt names {name}, but there is no such submission" in capsys.readouterr().err
     # Other groups change rows and verdicts, without grading again.
     assert batch(tmp_path / "in", out, "--groups", str(write_groups(tmp_path))) == 0
     assert "Graded 0 submissions" in capsys.readouterr().out
