@@ -20,7 +20,7 @@ from autograder.classroom.saved_results import Records, grader_hash
 from autograder.gradebooks.groups import Member
 from autograder.gradebooks.people import read_people
 from autograder.manifest import Assignment
-from autograder.manifest.course_config import course_config
+from autograder.manifest.course_config import check_plan, course_config
 from autograder.reports.console import clean, listed
 from autograder.reports.regrade_requests import read_requests, still_open
 from autograder.reports.review_file import changing
@@ -130,6 +130,9 @@ def check(args: argparse.Namespace, chosen: Assignment) -> None:
         raise UserError("on a cluster the number of workers decides: leave out --jobs")
     if args.out.resolve().is_relative_to(args.submissions.resolve()):
         raise UserError(f"{args.out} is among the submissions: choose a folder elsewhere for --out")
+    config = course_config()
+    check_plan(config)
+    read_people(config.roster, config.match)
     if not args.unconfined and not on_cluster(args):
         check_confinement()
     if args.gradebook is not None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from autograder.gradebooks.canvas import WAYS, best_way, canvas_roster
 from autograder.gradebooks.class_grades import ClassGrades, assignment_in, read_class
 from autograder.gradebooks.final_grades import assessed_in, slip_days
-from autograder.gradebooks.grading_policy import Policy, number, shown
+from autograder.gradebooks.grading_policy import Policy, number, shown, unknown_names
 from autograder.gradebooks.groups import read_groups
 from autograder.gradebooks.hand_in_times import hand_in_times
 from autograder.gradebooks.match_students import normal
@@ -22,7 +22,7 @@ from autograder.gradebooks.people import read_people
 from autograder.gradebooks.policy_file import policy_of_course, read_policy
 from autograder.gradebooks.roster import EXPORTED, KEPT, NO_ROW, NO_SUBMISSION, UNGRADED, Line, Roster, fill
 from autograder.manifest import assignment, graded_folder
-from autograder.manifest.course_config import config_or_empty
+from autograder.manifest.course_config import check_plan, config_or_empty
 from autograder.reports.console import clean
 from autograder.reports.csv_sheet import Sheet
 from autograder.reports.write_files import harmless, write_whole
@@ -149,15 +149,13 @@ def run(args: argparse.Namespace) -> int:
             "there is a deadline: say when work was handed in, with --submissions (nbgrader's timestamp.txt) or "
             "--times, or once in course.toml; the dates of Moodle's worksheet count if there is a timezone"
         )
-    lines = fill(roster, grades, policy, times)
+    lines, known = fill(roster, grades, policy, times), known_names(grades, roster)
     formulas = [*risky_cells(roster), *notes]
     if getattr(args, "only", False):
         roster.only_column()
     write_whole(args.out, sheet.data())
     write_whole(details, details_csv(lines, policy))
-    print_summary(
-        args.out, details, lines, [*grades.notes, *unread, *unknown_names(policy, times, grades, roster), *formulas]
-    )
+    print_summary(args.out, details, lines, [*grades.notes, *unread, *unknown_names(policy, times, known), *formulas])
     return DONE if all(line.status in (EXPORTED, NO_SUBMISSION) for line in lines) else NOT_ALL
 
 
@@ -223,7 +221,8 @@ def push_grades(
     missing = send(platform, planned.changes, lambda said: print(clean(said))) if args.send else []
     for change in missing:
         print(clean(f"  not accepted: {change}"))
-    notes = [*grades.notes, *unread, *unknown_names(policy, times, grades, planned.roster), *platform.notes]
+    known = known_names(grades, planned.roster)
+    notes = [*grades.notes, *unread, *unknown_names(policy, times, known), *platform.notes]
     print_rest(planned.lines, notes)
     print(f"{details} explains the grades." + " Nothing was sent: add --send." * (not args.send))
     whole = all(line.status in (EXPORTED, NO_SUBMISSION) for line in planned.lines)
@@ -240,6 +239,7 @@ def read_times(args: argparse.Namespace, grades: ClassGrades, policy: Policy) ->
 def from_course(args: argparse.Namespace) -> None:
     """Fill in what course.toml sets and no option overrides: the assignment's column, times and match."""
     config = config_or_empty()
+    check_plan(config)
     plan = config.plan_of(assignment_in(args.results))
     args.times, args.submissions = args.times or plan.times, args.submissions or plan.submissions
     if args.kind == "csv" and args.gradebook is None:
@@ -300,15 +300,10 @@ def risky_cells(roster: Roster) -> list[str]:
     return [warning]
 
 
-def unknown_names(policy: Policy, times: dict[str, datetime], grades: ClassGrades, roster: Roster) -> list[str]:
-    """Note extensions and times that match no submission, since names are often misspelt."""
+def known_names(grades: ClassGrades, roster: Roster) -> list[str]:
+    """Return all names of students and submissions."""
     rows = (*roster.keys.values(), *roster.names.values(), *roster.numbers.values())
-    known = {normal(name) for name in (*grades.points, *grades.ungraded, *grades.submissions.values(), *rows)}
-    extended = sorted(set(policy.late.extensions) - known) if policy.late else []
-    notes = [f"the policy has an extension for {name!r}, but no submission has that name" for name in extended]
-    return notes + [
-        f"there is a time for {name!r}, but no submission has that name" for name in sorted(set(times) - known)
-    ]
+    return [*grades.points, *grades.ungraded, *grades.submissions.values(), *rows]
 
 
 def details_csv(lines: list[Line], policy: Policy) -> bytes:

@@ -15,13 +15,13 @@ from urllib.parse import quote
 from autograder.classroom.compare import read_run
 from autograder.gradebooks.class_grades import read_class
 from autograder.gradebooks.final_grades import Final, assessed_in, final_grades
-from autograder.gradebooks.grading_policy import to_the_cent
+from autograder.gradebooks.grading_policy import to_the_cent, unknown_names
 from autograder.gradebooks.hand_in_times import hand_in_times
 from autograder.gradebooks.people import People, read_people
 from autograder.gradebooks.policy_file import policy_of_course
 from autograder.grading.results import Report
 from autograder.manifest import assignment, graded_folder
-from autograder.manifest.course_config import CourseConfig, config_or_empty
+from autograder.manifest.course_config import CourseConfig, check_plan, config_or_empty
 from autograder.reports.console import clean, listed
 from autograder.reports.review_file import read_review
 from autograder.reports.short_verdict import points
@@ -85,6 +85,7 @@ def table(assignments: list[Assessed]) -> bytes:
 
 def run(args: argparse.Namespace) -> int:
     page, config = args.out / "term.html", config_or_empty()
+    check_plan(config)
     people = read_people(args.names, aliases=True) if args.names else read_people(config.roster, config.match)
     folders = [*map(graded_folder, args.graded)] or [
         folder for name in config.planned if (folder := config.graded(name)).is_dir()
@@ -133,19 +134,24 @@ def final(config: CourseConfig, people: People, names: list[str]) -> tuple[list[
     Args:
         names: the assignments with results.
     """
-    term, notes = [], []
+    term, notes, submissions = [], [], {}
     for name in names:
         plan, policy = config.plan_of(name), policy_of_course(config, name)
         times: dict[str, datetime] = {}
         if policy.late:
             times, unread = hand_in_times(assignment(name), policy.late.zone, plan.times, plan.submissions)
             notes += unread
-        term.append(assessed_in(people, name, policy, times, read_class(config.graded(name)), plan.weight))
+        grades = read_class(config.graded(name))
+        term.append(assessed_in(people, name, policy, times, grades, plan.weight))
+        submissions[name] = grades.submissions.values()
     if missing := [name for name in config.planned if name not in names]:
         notes.append(f"the final grades exclude {', '.join(missing)}, which have no results")
     handed_in = {student for one in term for student in (*one.points, *one.ungraded)}
     if people.names and (strangers := sorted(handed_in - {*people.names})):
         notes.append(f"not on the roster: {', '.join(strangers)}")
+    for one in term:
+        known = (*people.names, *handed_in, *submissions[one.name])
+        notes += [f"{one.name}: {note}" for note in unknown_names(one.policy, one.times, known)]
     students = [*people.names, *sorted(handed_in - {*people.names})]
     return final_grades(term, students, config.slip_days, config.slip_days_each, config.drop_lowest), notes
 

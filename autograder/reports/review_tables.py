@@ -114,12 +114,25 @@ def _wrong(folder: Path, table: str, sheet: Sheet, after: Row | None, reports: M
     asked = regrade_requests.parse_requests(sheet) if table == "requests" else regrade_requests.read_requests(folder)
     decided = sheet if table == "review" else _sheet(folder, "review")
     found, wrong = review_file.parse_sheet(decided, items, asked)
-    if after and table != "rubric":
+    if after and table == "rubric":
+        wrong += _unknown_place(after["on"], reports)
+    elif after:
         student = after["student"]
         if student not in reports:
             return [f"there is no submission of {student!r}"]
         wrong += review_file.misfits(reports[student], found.get(student, ()))
     return wrong
+
+
+def _unknown_place(place: str, reports: Mapping[str, Report]) -> list[str]:
+    """Say so if no report has this stage, test or part; a test that is forbidden as a whole has no parts."""
+    test, part = review_file.test_and_part(place)
+    decision = review_file.Decision("", test, None, "", "", "", part)
+    if not reports or any(not review_file.misfits(report, [decision]) for report in reports.values()):
+        return []
+    stages = next(iter(reports.values())).stages
+    there = ", ".join(name for stage in stages for name in (stage.name, *(test.name for test in stage.tests)))
+    return [f"there is no stage, test or part {place!r}; there are {there}"]
 
 
 def _text(row: Row | None) -> str:

@@ -7,8 +7,8 @@ import pytest
 
 from autograder.__main__ import main
 from course.location import VARIABLE
-from tests.support.batches import ROOT
-from tests.support.exporting import LATE, Results, details_of, export, write_results
+from tests.support.batches import CONFINED, ROOT, hand_in
+from tests.support.exporting import FAULT, LATE, Results, details_of, export, write_results
 
 CLASS: Results = {"team-a": (100.0, 0.0), "cleo": (40.0, 0.0)}
 GROUPS = "group,student\nteam-a,alice\nteam-a,bob\n"
@@ -118,3 +118,62 @@ def test_the_name_of_an_assignment_is_the_folder_of_its_results(course, monkeypa
     assert main(arguments) == 0
     assert main(["transfromer" if one == "transformer" else one for one in arguments]) == 2
     assert "transfromer" in capsys.readouterr().err
+
+
+EXTENDED = 'extensions = { "alicia" = 2026-10-09T23:59:59, "alice" = 2026-10-09T23:59:59 }\n'
+
+
+@pytest.mark.parametrize("roster", [False, True])
+def test_extensions_and_times_for_nobody_are_named(course, tmp_path, capsys, roster):
+    times = {"alice": "2026-10-03 10:00", "cleo": "2026-10-01 10:00", "bobby": "2026-10-01 10:00"}
+    plan(course, PLAN + EXTENDED, times, roster)
+    nobody = [
+        "the policy has an extension for 'alicia', but no submission has that name.\n",
+        "there is a time for 'bobby', but no submission has that name.\n",
+    ]
+    main(["term"])
+    said = capsys.readouterr().out
+    assert [line.removeprefix("Note: ") for line in said.splitlines(keepends=True) if "Note" in line] == [
+        f"transformer: {note}" for note in nobody
+    ]
+    export("csv", "transformer", "--out", "grades.csv")
+    assert said.count("Note: ") == capsys.readouterr().out.count("Note: ") == 2
+
+
+def test_a_time_for_a_submission_on_which_the_grader_failed_is_no_mistake(course, capsys):
+    write_results(course / "graded/transformer", {"team-a": FAULT, "cleo": (40.0, 0.0)})
+    plan(course, PLAN, {"team-a": "2026-10-03 10:00", "cleo": "2026-10-01 10:00"})
+    assert main(["term"]) == 0
+    export("csv", "transformer", "--out", "grades.csv")
+    assert "there is a time" not in capsys.readouterr().out
+
+
+TERM, EXPORT = ["term"], ["export", "csv", "transformer", "--out", "grades.csv"]
+BATCH = ["batch", "in", "--visible-only", *CONFINED]
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "commands"),
+    [
+        ("[assignments.transfromer]\n", "there is no assignment 'transfromer'; there is att", [TERM, EXPORT, BATCH]),
+        ("[late]\nslipdays = 1\n[assignments.transformer]\n", "slipdays is not a key", [TERM, EXPORT]),
+        (f'match = "loginn"\n{PLAN}', "match = 'loginn' in course.toml is neither a column", [TERM, EXPORT, BATCH]),
+    ],
+)
+def test_a_typo_in_course_toml_is_named_before_any_work(course, tmp_path, capsys, text, said, commands):
+    """An export to a new file matches nobody with the roster, unless there are slip days."""
+    hand_in(tmp_path / "in", "anna")
+    (course / "groups.csv").unlink()
+    plan(course, text.replace("[late]\n", "[late]\nslip_days = 1\n"), {"alice": "2026-10-01 10:00"}, roster=True)
+    for command in commands:
+        assert main(command) == 2
+        error = capsys.readouterr().err
+        assert said in error
+        assert "slipdays" not in said or error.endswith("extensions, slip_days, slip_days_each\n")
+    assert not (course / "graded/transformer/feedback/anna.html").exists()
+
+
+@pytest.mark.parametrize("match", ["login", "name", "id", "sis", "email", "student"])
+def test_a_roster_may_lack_the_column_of_the_gradebook(course, match):
+    plan(course, f'match = "{match}"\n[assignments.transformer]\n', {}, roster=True)
+    assert main(["term"]) == 0
