@@ -20,8 +20,8 @@ from autograder.classroom.saved_results import Records, grader_hash
 from autograder.gradebooks.groups import NOTHING, Member
 from autograder.gradebooks.people import read_people
 from autograder.manifest import Assignment
-from autograder.manifest.course_config import course_config
-from autograder.reports.console import clean
+from autograder.manifest.course_config import check_plan, course_config
+from autograder.reports.console import clean, listed
 from autograder.reports.regrade_requests import read_requests, still_open
 from autograder.reports.review_file import changing
 from autograder.sandbox.limits import SUBMISSION_SECONDS
@@ -130,6 +130,9 @@ def check(args: argparse.Namespace, chosen: Assignment) -> None:
         raise UserError("on a cluster the number of workers decides: leave out --jobs")
     if args.out.resolve().is_relative_to(args.submissions.resolve()):
         raise UserError(f"{args.out} is among the submissions: choose a folder elsewhere for --out")
+    config = course_config()
+    check_plan(config)
+    read_people(config.roster, config.match)
     if not args.unconfined and not on_cluster(args):
         check_confinement()
     if args.gradebook is not None:
@@ -172,12 +175,12 @@ def grade_class(
         raise UserError(
             f"{args.out} has results of {listed(left)}, who are not in {args.submissions}: choose a different --out"
         )
-    again = students_in(args.regrade, found) if args.regrade else None
     started, graded, faults = time.monotonic(), 0, {}
     fresh: set[str] = set()
     if (groups := args.groups or course_config().groups) and records.set_groups(groups):
         fresh |= by_name.keys()
     records.refuse_misfits(found)
+    again = submissions_in(args.regrade, found, records.members(found)) if args.regrade else None
     if again is not None:
         refuse_mixture([one.student for one in found if one.student not in again and records.others(one, settings)])
     with Progress(len(found)) as progress:
@@ -234,8 +237,10 @@ def grade_class(
     return FAULT if faults else DONE
 
 
-def students_in(file: Path, found: list[Found]) -> set[str]:
-    """Read the students named in a file, one per line; empty lines and lines that begin with "#" are ignored.
+def submissions_in(file: Path, found: list[Found], members: list[Member]) -> set[str]:
+    """Return the submissions of the students in a file, one per line; a group's counts for each member.
+
+    Empty lines and lines that begin with "#" are ignored.
 
     Raises:
         UserError: if it cannot be read, or names a student without a submission.
@@ -245,9 +250,11 @@ def students_in(file: Path, found: list[Found]) -> set[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"cannot read {file}: {error}") from error
     names = {line for line in lines if line and not line.startswith("#")}
-    if unknown := sorted(names - {submission.student for submission in found}):
+    counts = {one.student: one.submission for one in members if one.submission}
+    submissions = {submission.student for submission in found}
+    if unknown := sorted(name for name in names if counts.get(name, name) not in submissions):
         raise UserError(f"{file} names {', '.join(unknown)}, but there is no such submission")
-    return names
+    return {counts.get(name, name) for name in names}
 
 
 def refuse_mixture(students: list[str]) -> None:
@@ -261,14 +268,9 @@ def refuse_mixture(students: list[str]) -> None:
     """
     if students:
         raise UserError(
-            f"the tests have changed since {listed(students)} were graded, and --regrade would mix two versions in "
-            "one class: leave it out to grade all again"
+            f"the tests have changed since {listed(students, 5)} were graded, and --regrade would mix two versions "
+            "in one class: leave it out to grade all again"
         )
-
-
-def listed(names: Sequence[str], most: int = 5) -> str:
-    """The first names, and how many more there are."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def print_end(found: list[Found], records: Records) -> None:
@@ -282,10 +284,10 @@ def print_end(found: list[Found], records: Records) -> None:
     if len(most) == 1:
         print(f"The mean of {number} is {total / number:.1f} of {max(most):g} points.")
     elif most:
-        maxima = ", ".join(f"{maximum:g}" for maximum in sorted(most))
-        print(f"No mean: the grades have different maximum points ({maxima}). Run batch again without --regrade.")
+        different = ", ".join(f"{maximum:g}" for maximum in sorted(most))
+        print(f"No mean: the grades have different maximum points ({different}). Run batch again without --regrade.")
     if notes:
-        print(f"{len(notes)} to review, see review.html and the pages in staff: {listed(notes, 10)}.")
+        print(f"{len(notes)} to review, see review.html and the pages in staff: {listed(notes)}.")
     known = {submission.student for submission in found}
     changed = sum(len(changing(decisions)) for decisions in records.review.values())
     if records.review:
@@ -312,7 +314,7 @@ def print_absent(members: list[Member]) -> None:
     # Members of a group with several submissions, of which none counts, have handed in something.
     handed_in = set(people.called([one.student for one in members if one.why != NOTHING]).values())
     if absent := [name for name in people.names if name not in handed_in]:
-        print(clean(f"{counted(len(absent), 'student')} on the roster handed in nothing: {listed(absent, 10)}."))
+        print(clean(f"{counted(len(absent), 'student')} on the roster handed in nothing: {listed(absent)}."))
 
 
 def counted(number: int, what: str) -> str:

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.gradebooks.class_grades import graders
+from autograder.gradebooks.groups import Member, read_groups
 from autograder.grading.results import Report, TestResult, from_json
+from autograder.manifest import graded_folder
 from autograder.reports.console import clean
 from autograder.reports.review_file import read_review, with_review
 from autograder.reports.short_verdict import points
@@ -24,10 +26,11 @@ SAME, DIFFERENT = 0, 1
 
 @dataclass(frozen=True)
 class Run:
-    """The reports of a run by student; None if the grader failed."""
+    """The reports of a run by student: each member of a group has that of the submission that counts."""
 
     reports: dict[str, Report | None]
-    digests: dict[str, str]
+    members: dict[str, Member]
+    digests: dict[str, str]  # by submission
     assignment: str = ""
     notes: tuple[str, ...] = ()  # notes for the instructor on the class as a whole
 
@@ -59,7 +62,7 @@ def read_run(folder: Path) -> Run:
         raise UserError(f"{folder} has no results of batch") from None
     review = read_review(folder)
     entries = []
-    reports: dict[str, Report | None] = {}
+    of_submission: dict[str, Report | None] = {}
     digests = {}
     for path in sorted((folder / "results").glob("*.json")):
         try:
@@ -69,8 +72,10 @@ def read_run(folder: Path) -> Run:
             entries.append({key: entry.get(key) for key in ("student", "settings", "fault")})
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{path} cannot be read ({error}): run batch again") from error
-        reports[student] = with_review(report, review.get(student, [])) if report else None
-    return Run(reports, digests, assignment, tuple(graders(entries)))
+        of_submission[student] = with_review(report, review.get(student, [])) if report else None
+    members = {one.student: one for one in read_groups(folder).members(digests)}
+    reports = {student: of_submission.get(one.submission) for student, one in members.items()}
+    return Run(reports, members, digests, assignment, tuple(graders(entries)))
 
 
 def compare(old: Run, new: Run) -> list[Change]:
@@ -89,8 +94,11 @@ def _reasons(student: str, old: Run, new: Run) -> list[str]:
         return ["is only in the " + ("new" if student in new.reports else "old") + " run"]
     before, after = old.reports[student], new.reports[student]
     if before is None or after is None:
-        return [] if before is after else [f"the grader failed in the {'old' if before is None else 'new'} run"]
-    reasons = ["handed in something else"] if old.digests[student] != new.digests[student] else []
+        which, run = ("old", old) if before is None else ("new", new)
+        why = run.members[student].why or "the grader failed"
+        return [] if before is after else [f"no grade in the {which} run: {why}"]
+    was, now = (run.digests[run.members[student].submission] for run in (old, new))
+    reasons = ["handed in something else"] if was != now else []
     olds, news = ({(test.stage, test.name): test for test in report.tests} for report in (before, after))
     for key in dict.fromkeys((*olds, *news)):
         if words := _different(olds.get(key), news.get(key)):
@@ -121,7 +129,7 @@ def table(changes: list[Change]) -> bytes:
 
 
 def run(args: argparse.Namespace) -> int:
-    old, new = read_run(args.old), read_run(args.new)
+    old, new = (read_run(graded_folder(folder)) for folder in (args.old, args.new))
     changes = compare(old, new)
     gained, lost = (sum(sign * change.gain > 0 for change in changes) for sign in (1, -1))
     print(f"{len(new.reports)} students: {gained} gain, {lost} lose, {len(changes) - gained - lost} differ otherwise.")
@@ -142,8 +150,8 @@ def main(arguments: list[str]) -> int:
         description="Compare two runs of batch over a class: who gains, who loses, and why.",
         epilog="exit status: 0 no differences, 1 differences, 2 wrong usage",
     )
-    parser.add_argument("old", type=Path, metavar="OLD", help="folder written by batch")
-    parser.add_argument("new", type=Path, metavar="NEW", help="a second folder written by batch")
+    parser.add_argument("old", type=Path, metavar="OLD", help="folder written by batch, or an assignment")
+    parser.add_argument("new", type=Path, metavar="NEW", help="a second one")
     parser.add_argument("--out", type=Path, metavar="FILE.csv", help="also write a table")
     args = parser.parse_args(arguments)
     return run_command(lambda: run(args))

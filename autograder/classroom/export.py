@@ -12,17 +12,17 @@ from pathlib import Path
 from autograder.gradebooks.canvas import WAYS, best_way, canvas_roster
 from autograder.gradebooks.class_grades import ClassGrades, assignment_in, read_class
 from autograder.gradebooks.final_grades import assessed_in, slip_days
-from autograder.gradebooks.grading_policy import Policy, number, shown
+from autograder.gradebooks.grading_policy import Policy, number, shown, unknown_names
 from autograder.gradebooks.groups import read_groups
-from autograder.gradebooks.hand_in_times import hand_in_times, of_members
+from autograder.gradebooks.hand_in_times import hand_in_times
 from autograder.gradebooks.match_students import normal
 from autograder.gradebooks.moodle import moodle_roster
 from autograder.gradebooks.other_gradebooks import blackboard_roster, brightspace_roster, csv_roster, new_sheet
 from autograder.gradebooks.people import read_people
 from autograder.gradebooks.policy_file import policy_of_course, read_policy
 from autograder.gradebooks.roster import EXPORTED, KEPT, NO_ROW, NO_SUBMISSION, UNGRADED, Line, Roster, fill
-from autograder.manifest import assignment, assignments
-from autograder.manifest.course_config import config_or_empty
+from autograder.manifest import assignment, graded_folder
+from autograder.manifest.course_config import check_plan, config_or_empty
 from autograder.reports.console import clean
 from autograder.reports.csv_sheet import Sheet
 from autograder.reports.write_files import harmless, write_whole
@@ -56,12 +56,12 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     blackboard = kinds.add_parser("blackboard", help="fill the gradebook file that Blackboard exported")
     any_csv = kinds.add_parser("csv", help="fill a column of any CSV file, or write a new one")
     feedback = kinds.add_parser("feedback", help="pack the students' pages for upload to Moodle or Canvas, or for mail")
-    feedback.add_argument("results", type=Path, metavar="RESULTS", help="folder written by batch")
+    feedback.add_argument("results", type=Path, metavar="RESULTS", help="folder written by batch, or an assignment")
     feedback.add_argument("--for", dest="platform", choices=FEEDBACK_FOR, required=True, help="how the pages are named")
     feedback.add_argument("--out", type=Path, required=True, metavar="FILE", help="zip file to write")
     feedback.add_argument("--submissions", type=Path, metavar="DIR", help="download from Canvas, for its loose files")
     verdicts = kinds.add_parser("verdict", help="the verdicts as data: verdict/1, JUnit XML, SARIF, Markdown")
-    verdicts.add_argument("results", type=Path, metavar="RESULTS", help="folder written by batch")
+    verdicts.add_argument("results", type=Path, metavar="RESULTS", help="folder written by batch, or an assignment")
     verdicts.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for a file per student")
     verdicts.add_argument(
         "--format", choices=("json", "junit", "sarif", "markdown", "gradescope"), default="json", help="(%(default)s)"
@@ -118,12 +118,14 @@ def run(args: argparse.Namespace) -> int:
         for line in [*notes, *export_similarity(args.submissions, args.out, chosen, groups)]:
             print(clean(line))
         return DONE
+    args.results = graded_folder(args.results)
     if args.kind == "feedback":
         from autograder.classroom.feedback_export import export_feedback
 
-        for line in export_feedback(args.results, args.platform, args.out, args.submissions):
+        said, complete = export_feedback(args.results, args.platform, args.out, args.submissions)
+        for line in said:
             print(clean(line))
-        return DONE
+        return DONE if complete else NOT_ALL
     if args.kind == "verdict":
         from autograder.classroom.verdict_export import export_verdict
 
@@ -147,15 +149,13 @@ def run(args: argparse.Namespace) -> int:
             "there is a deadline: say when work was handed in, with --submissions (nbgrader's timestamp.txt) or "
             "--times, or once in course.toml; the dates of Moodle's worksheet count if there is a timezone"
         )
-    lines = fill(roster, grades, policy, times)
+    lines, known = fill(roster, grades, policy, times), known_names(grades, roster)
     formulas = [*risky_cells(roster), *notes]
     if getattr(args, "only", False):
         roster.only_column()
     write_whole(args.out, sheet.data())
     write_whole(details, details_csv(lines, policy))
-    print_summary(
-        args.out, details, lines, [*grades.notes, *unread, *unknown_names(policy, times, grades, roster), *formulas]
-    )
+    print_summary(args.out, details, lines, [*grades.notes, *unread, *unknown_names(policy, times, known), *formulas])
     return DONE if all(line.status in (EXPORTED, NO_SUBMISSION) for line in lines) else NOT_ALL
 
 
@@ -221,7 +221,8 @@ def push_grades(
     missing = send(platform, planned.changes, lambda said: print(clean(said))) if args.send else []
     for change in missing:
         print(clean(f"  not accepted: {change}"))
-    notes = [*grades.notes, *unread, *unknown_names(policy, times, grades, planned.roster), *platform.notes]
+    known = known_names(grades, planned.roster)
+    notes = [*grades.notes, *unread, *unknown_names(policy, times, known), *platform.notes]
     print_rest(planned.lines, notes)
     print(f"{details} explains the grades." + " Nothing was sent: add --send." * (not args.send))
     whole = all(line.status in (EXPORTED, NO_SUBMISSION) for line in planned.lines)
@@ -232,17 +233,17 @@ def read_times(args: argparse.Namespace, grades: ClassGrades, policy: Policy) ->
     """Return the submission times by normalised name, and notes on unreadable ones; --times has precedence."""
     if policy.late is None:
         return {}, []
-    times, notes = hand_in_times(assignment(grades.assignment), policy.late.zone, args.times, args.submissions)
-    return of_members(times, grades.submissions), notes
+    return hand_in_times(assignment(grades.assignment), policy.late.zone, args.times, args.submissions)
 
 
 def from_course(args: argparse.Namespace) -> None:
-    """Fill in what course.toml sets and no option overrides: the assignment's results, column, times and match."""
+    """Fill in what course.toml sets and no option overrides: the assignment's column, times and match."""
     config = config_or_empty()
-    if not args.results.exists() and str(args.results) in assignments():
-        args.results = config.graded(str(args.results))
+    check_plan(config)
     plan = config.plan_of(assignment_in(args.results))
     args.times, args.submissions = args.times or plan.times, args.submissions or plan.submissions
+    if args.kind == "csv" and args.gradebook is None:
+        return  # a new file has its own columns
     args.match = args.match or config.match or None
     if hasattr(args, "column"):
         args.column = args.column or plan.column or None
@@ -269,9 +270,10 @@ def policy_in_course(grades: ClassGrades, args: argparse.Namespace) -> Policy:
             given = (args.times, args.submissions) if own else (plan.times, plan.submissions)
             times, _ = hand_in_times(assignment(name), other.late.zone, *given)
             others = read_class(config.graded(name)) if not own and config.graded(name).is_dir() else grades
-            term.append(assessed_in(people, name, other, of_members(times, others.submissions)))
+            term.append(assessed_in(people, name, other, times, others))
     slips = slip_days(term, config.slip_days, config.slip_days_each)[grades.assignment]
-    return replace(policy, slips={normal(one): slips.get(normal(people.name(one)), 0) for one in grades.points})
+    called = people.called([*grades.points, *grades.ungraded])
+    return replace(policy, slips={normal(one): slips.get(normal(name), 0) for one, name in called.items()})
 
 
 def check_output(out: Path, details: Path, sources: Sequence[Path | None]) -> None:
@@ -298,15 +300,10 @@ def risky_cells(roster: Roster) -> list[str]:
     return [warning]
 
 
-def unknown_names(policy: Policy, times: dict[str, datetime], grades: ClassGrades, roster: Roster) -> list[str]:
-    """Note extensions and times that match no submission, since names are often misspelt."""
+def known_names(grades: ClassGrades, roster: Roster) -> list[str]:
+    """Return all names of students and submissions."""
     rows = (*roster.keys.values(), *roster.names.values(), *roster.numbers.values())
-    known = {normal(name) for name in (*grades.points, *grades.ungraded, *grades.submissions.values(), *rows)}
-    extended = sorted(set(policy.late.extensions) - known) if policy.late else []
-    notes = [f"the policy has an extension for {name!r}, but no submission has that name" for name in extended]
-    return notes + [
-        f"there is a time for {name!r}, but no submission has that name" for name in sorted(set(times) - known)
-    ]
+    return [*grades.points, *grades.ungraded, *grades.submissions.values(), *rows]
 
 
 def details_csv(lines: list[Line], policy: Policy) -> bytes:

@@ -18,6 +18,7 @@ from pathlib import Path
 from autograder.gradebooks.groups import read_groups
 from autograder.gradebooks.moodle import DOWNLOADED
 from autograder.manifest import assignment
+from autograder.reports.console import listed
 from autograder.reports.write_files import harmless
 from autograder.submissions.find_submissions import find_submissions
 from autograder.submissions.loose_files import uploads
@@ -26,8 +27,8 @@ from course.errors import UserError
 PAGE = "feedback.html"
 
 
-def export_feedback(results: Path, kind: str, out: Path, submissions: Path | None) -> Iterator[str]:
-    """Write the zip file; yield lines on its content and on the students who are missing.
+def export_feedback(results: Path, kind: str, out: Path, submissions: Path | None) -> tuple[list[str], bool]:
+    """Write the zip file; return lines on its content and on the students who are missing, and whether all are in it.
 
     Args:
         results: folder written by batch.
@@ -35,7 +36,7 @@ def export_feedback(results: Path, kind: str, out: Path, submissions: Path | Non
         submissions: the download from Canvas, whose names contain the file numbers.
 
     Raises:
-        UserError: if there is no feedback, or the file cannot be written.
+        UserError: if there is no feedback, nobody's name fits, or the file cannot be written.
     """
     pages = dict(_pages(results))
     if not pages:
@@ -50,6 +51,12 @@ def export_feedback(results: Path, kind: str, out: Path, submissions: Path | Non
             if submission.loose and submission.student in pages
         }
     placed = {student: place for student in pages if (place := place_of(student, names[student], kind))}
+    left, need = listed(sorted(pages.keys() - placed.keys())), ""
+    if kind == "canvas" and not submissions:
+        need = "; the names of its files are in its download: name that with --submissions"
+    missing = f"{kind.capitalize()} could not assign: {left}{need}"
+    if not placed:
+        raise UserError(f"nothing is written, since all {len(pages)} pages have names that {missing}")
     now = datetime.now().timetuple()[:6]  # noqa: DTZ005 (local time of the person who unpacks it)
     try:
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -59,10 +66,10 @@ def export_feedback(results: Path, kind: str, out: Path, submissions: Path | Non
                 archive.writestr(zipfile.ZipInfo("list.csv", now), _list(placed))
     except OSError as error:
         raise UserError(f"cannot write {out}: {error.strerror}") from error
-    yield f"{len(placed)} pages are in {out}."
-    if left := sorted(pages.keys() - placed.keys()):
-        need = " (name the Canvas download with --submissions)" if kind == "canvas" and not submissions else ""
-        yield f"{len(left)} are not, because they have no {kind.capitalize()} names{need}: {', '.join(left)}"
+    lines = [f"{len(placed)} pages are in {out}."]
+    if left:
+        lines.append(f"{len(pages) - len(placed)} are not, since they have names that {missing}.")
+    return lines, not left
 
 
 def place_of(student: str, name: str, kind: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from autograder.classroom.review_server import Review, Server
 from autograder.classroom.reviewers import deal, read_reviewers, write_reviewers
+from autograder.manifest import graded_folder
 from autograder.reports.console import clean
 from autograder.reports.regrade_requests import read_requests, still_open
 from course.errors import UserError, run_command
@@ -24,7 +25,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         prog="python -m autograder review",
         description="Serve the review page on this machine; changes are saved in DIR.",
     )
-    parser.add_argument("results", type=Path, metavar="DIR", help="folder written by batch")
+    parser.add_argument("results", type=Path, metavar="DIR", help="folder written by batch, or an assignment")
     parser.add_argument(
         "--reviewer",
         action="append",
@@ -40,6 +41,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 def run(args: argparse.Namespace) -> int:
     from filelock import FileLock, Timeout
 
+    args.results = graded_folder(args.results)
     reviewers = list(dict.fromkeys(args.reviewer or [getpass.getuser()]))
     review = Review(args.results, args.anonymous)
     lock = FileLock(args.results / LOCK)

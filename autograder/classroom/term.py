@@ -15,15 +15,14 @@ from urllib.parse import quote
 from autograder.classroom.compare import read_run
 from autograder.gradebooks.class_grades import read_class
 from autograder.gradebooks.final_grades import Final, assessed_in, final_grades
-from autograder.gradebooks.grading_policy import to_the_cent
-from autograder.gradebooks.groups import read_groups
-from autograder.gradebooks.hand_in_times import hand_in_times, of_members
+from autograder.gradebooks.grading_policy import to_the_cent, unknown_names
+from autograder.gradebooks.hand_in_times import hand_in_times
 from autograder.gradebooks.people import People, read_people
 from autograder.gradebooks.policy_file import policy_of_course
 from autograder.grading.results import Report
-from autograder.manifest import assignment
-from autograder.manifest.course_config import CourseConfig, config_or_empty
-from autograder.reports.console import clean
+from autograder.manifest import assignment, graded_folder
+from autograder.manifest.course_config import CourseConfig, check_plan, config_or_empty
+from autograder.reports.console import clean, listed
 from autograder.reports.review_file import read_review
 from autograder.reports.short_verdict import points
 from autograder.reports.term_page import Assessed, rows_of, term_html
@@ -42,13 +41,13 @@ def assessed(folder: Path, page: Path, people: People) -> Assessed:
         UserError: if it has no results.
     """
     results = read_run(folder)
-    members = {one.student: results.reports.get(one.submission) for one in read_groups(folder).members(results.digests)}
-    graded = {student: report for student, report in members.items() if report is not None and not report.faulty}
+    graded = {student: report for student, report in results.reports.items() if report and not report.faulty}
     if not graded:
         raise UserError(f"{folder} has no grades: run batch first")
     called = people.called(graded)
     first = next(iter(graded.values()))
     reviewed = read_review(folder)
+    seen = {student for student, one in results.members.items() if one.submission in reviewed}
     full = {(required_points(report), report.max_points) for report in graded.values()}
     if len(full) > 1:
         raise UserError(f"the results in {folder} do not have the same full marks: run batch again until it ends")
@@ -60,8 +59,8 @@ def assessed(folder: Path, page: Path, people: People) -> Assessed:
         full=required,
         extra=first.max_points - required,
         points={called[student]: scored.points for student, scored in graded.items()},
-        ungraded=len(members) - len(graded),
-        open=sum(bool(scored.review) and student not in reviewed for student, scored in graded.items()),
+        ungraded=len(results.reports) - len(graded),
+        open=sum(bool(scored.review) and student not in seen for student, scored in graded.items()),
         assignment=results.assignment,
         notes=results.notes,
         report=quote(Path(os.path.relpath(report, page.parent)).as_posix()) if report.is_file() else "",
@@ -86,8 +85,11 @@ def table(assignments: list[Assessed]) -> bytes:
 
 def run(args: argparse.Namespace) -> int:
     page, config = args.out / "term.html", config_or_empty()
+    check_plan(config)
     people = read_people(args.names, aliases=True) if args.names else read_people(config.roster, config.match)
-    folders = args.graded or [folder for name in config.planned if (folder := config.graded(name)).is_dir()]
+    folders = [*map(graded_folder, args.graded)] or [
+        folder for name in config.planned if (folder := config.graded(name)).is_dir()
+    ]
     if not folders:
         raise UserError(
             "name the folders that batch wrote, or plan the term in course.toml: [assignments.NAME] for each assignment"
@@ -117,8 +119,10 @@ def run(args: argparse.Namespace) -> int:
     print(f"{page} and {args.out / 'term.csv'} have all of them, before late days and other rules of a policy.")
     if finals:
         write_whole(args.out / "final.csv", final_csv(finals))
-        without = sum(one.grade is None for one in finals)
-        print(f"{args.out / 'final.csv'} has the final grades with their arithmetic; {without} have none yet.")
+        without = [one.student for one in finals if one.grade is None]
+        names = f": {listed(without)}" if without else ""
+        final_file = args.out / "final.csv"
+        print(clean(f"{final_file} has the final grades with their arithmetic; {len(without)} have none yet{names}."))
     for note in notes:
         print(clean(f"Note: {note}."))
     return 0
@@ -130,7 +134,7 @@ def final(config: CourseConfig, people: People, names: list[str]) -> tuple[list[
     Args:
         names: the assignments with results.
     """
-    term, notes = [], []
+    term, notes, submissions = [], [], {}
     for name in names:
         plan, policy = config.plan_of(name), policy_of_course(config, name)
         times: dict[str, datetime] = {}
@@ -138,13 +142,16 @@ def final(config: CourseConfig, people: People, names: list[str]) -> tuple[list[
             times, unread = hand_in_times(assignment(name), policy.late.zone, plan.times, plan.submissions)
             notes += unread
         grades = read_class(config.graded(name))
-        times = of_members(times, grades.submissions)
         term.append(assessed_in(people, name, policy, times, grades, plan.weight))
+        submissions[name] = grades.submissions.values()
     if missing := [name for name in config.planned if name not in names]:
         notes.append(f"the final grades exclude {', '.join(missing)}, which have no results")
     handed_in = {student for one in term for student in (*one.points, *one.ungraded)}
     if people.names and (strangers := sorted(handed_in - {*people.names})):
         notes.append(f"not on the roster: {', '.join(strangers)}")
+    for one in term:
+        known = (*people.names, *handed_in, *submissions[one.name])
+        notes += [f"{one.name}: {note}" for note in unknown_names(one.policy, one.times, known)]
     students = [*people.names, *sorted(handed_in - {*people.names})]
     return final_grades(term, students, config.slip_days, config.slip_days_each, config.drop_lowest), notes
 
@@ -168,7 +175,11 @@ def main(arguments: list[str]) -> int:
         prog="python -m autograder term", description="Put the results of all assignments of a term side by side."
     )
     parser.add_argument(
-        "graded", type=Path, nargs="*", metavar="GRADED", help="folders written by batch (default: as in course.toml)"
+        "graded",
+        type=Path,
+        nargs="*",
+        metavar="GRADED",
+        help="folders written by batch, or assignments (default: as in course.toml)",
     )
     parser.add_argument(
         "--out", type=Path, default=Path(), metavar="DIR", help="folder for term.html and term.csv (default: this one)"

@@ -13,7 +13,7 @@ from autograder.gradebooks.hand_in_times import read_moment
 from autograder.gradebooks.match_students import normal
 from autograder.gradebooks.push import Change, Held
 from autograder.gradebooks.roster import Roster
-from autograder.gradebooks.web_service import Service
+from autograder.gradebooks.web_service import NotThere, Service
 from autograder.reports.csv_sheet import Sheet
 from course.errors import UserError
 
@@ -33,7 +33,10 @@ class CanvasAssignment:
         self._service = Service(url, TOKEN)
         self._course = f"/api/v1/courses/{course}"
         self._place = f"{self._course}/assignments/{assignment}"
-        self._about, _ = self._service.ask(self._place)
+        try:
+            self._about, _ = self._service.ask(self._place)
+        except NotThere:
+            raise UserError(self._unknown(course, assignment)) from None
         self.title, self.notes = f"{self._about['name']!r} on Canvas", list[str]()
         if self._about.get("grading_type", "points") != "points":
             raise UserError(f"{self.title} is graded with {self._about['grading_type']}: set it to points there")
@@ -42,6 +45,15 @@ class CanvasAssignment:
         if self._about.get("moderated_grading") and not self._about.get("grades_published"):
             raise UserError(f"{self.title} is moderated: Canvas accepts no grades until the moderator releases them")
         self._criteria = self._about.get("rubric") or []
+
+    def _unknown(self, course: str, assignment: str) -> str:
+        """Say which of the numbers is unknown."""
+        try:
+            there = self._all(f"{self._course}/assignments")
+        except NotThere:
+            return f"there is no course {course} on Canvas: check course in [lms] of course.toml, or --course"
+        listed = ", ".join(f"{one['name']!r} ({one['id']})" for one in there) or "none"
+        return f"there is no assignment {assignment} in course {course} on Canvas; assignments: {listed}"
 
     def _all(self, path: str, *fields: tuple[str, str]) -> list[Any]:
         """All pages of a paginated list."""

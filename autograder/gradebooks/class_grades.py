@@ -84,6 +84,8 @@ def read_class(folder: Path) -> ClassGrades:
     for cell, total, status, handed_in in rows:
         entry = entries.get(handed_in)
         student = entry["student"] if entry and handed_in == cell else cell.removeprefix("'")
+        if entry:
+            submissions[student] = entry["student"]
         if entry is None:
             ungraded[student] = status if status != "graded" else f"the result is missing or damaged: {again}"
         elif asked and cell not in asked and handed_in not in asked:
@@ -99,7 +101,6 @@ def read_class(folder: Path) -> ClassGrades:
             if abs(_fraction(total) - total_points.required - total_points.extra) > TOLERANCE:
                 raise UserError(f"{folder / 'grades.csv'} is older than the result of {entry['student']}: {again}")
             points[student] = with_questions(total_points, asked, cell if cell in asked else handed_in)
-            submissions[student] = entry["student"]
             details[student] = _details(entry["report"], review.get(entry["student"], []))
             unconfined += entry["report"]["confined"] is not True
             visible_only += entry["report"]["hidden_seed"] is None

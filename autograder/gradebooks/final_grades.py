@@ -5,7 +5,7 @@ marks. The lowest grades are dropped. The weighted average of the rest is rounde
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
@@ -14,6 +14,7 @@ from math import ceil
 
 from autograder.gradebooks.class_grades import ClassGrades
 from autograder.gradebooks.grading_policy import Grade, Points, Policy, grade_of, number, to_the_cent
+from autograder.gradebooks.hand_in_times import of_members
 from autograder.gradebooks.match_students import normal
 from autograder.gradebooks.people import People
 
@@ -52,7 +53,7 @@ class Final:
 
     student: str
     parts: tuple[Part, ...]
-    grade: Decimal | None  # None: an assignment has no grade
+    grade: Decimal | None  # None: an assignment has no grade, or none that counts has a weight
     arithmetic: str
 
 
@@ -70,25 +71,25 @@ def assessed_in(
         times: by the normalised name of a submission, or of anything else that the roster has about a student.
         grades: the points of the class; None if only times are of interest.
     """
-    late = policy.late and replace(
-        policy.late, extensions={normal(people.name(key)): moment for key, moment in policy.late.extensions.items()}
-    )
-    points, ungraded = (grades.points, grades.ungraded) if grades else ({}, {})
+    points, ungraded, submissions = (grades.points, grades.ungraded, grades.submissions) if grades else ({}, {}, {})
     called = people.called([*points, *ungraded])
+    by_key = {normal(student): name for student, name in called.items()}
+
+    def key_of(name: str) -> str:
+        return normal(by_key.get(normal(name)) or people.name(name))
+
+    late = policy.late and replace(
+        policy.late, extensions={key_of(name): moment for name, moment in policy.late.extensions.items()}
+    )
+    of_submission = {called[student]: key_of(submission) for student, submission in submissions.items()}
     return Assessed(
         name=name,
         policy=replace(policy, late=late),
         points={called[student]: earned for student, earned in points.items()},
-        times={normal(called.get(key, people.name(key))): moment for key, moment in named(times, called).items()},
+        times=of_members({key_of(name): moment for name, moment in times.items()}, of_submission),
         ungraded={called[student]: why for student, why in ungraded.items()},
         weight=weight,
     )
-
-
-def named(times: Mapping[str, datetime], students: Iterable[str]) -> dict[str, datetime]:
-    """Return the times, with a submission's own spelling as the key if a submission has that name."""
-    spelled = {normal(student): student for student in students}
-    return {spelled.get(key, key): moment for key, moment in times.items()}
 
 
 def slip_days(term: Sequence[Assessed], budget: int, each: int | None) -> dict[str, dict[str, int]]:
@@ -153,7 +154,10 @@ def _final(student: str, parts: list[Part], term: Sequence[Assessed], drop: int)
         (one.weight, part.percent or Fraction(0)) for one, part in zip(term, parts, strict=True) if not part.dropped
     ]
     weights = sum((weight for weight, _ in counted), Fraction(0))
+    if not weights:
+        said.append("no final grade: the weights of the assignments that count add up to 0")
+        return Final(student, tuple(parts), None, "; ".join(said))
     total = sum((weight * percent for weight, percent in counted), Fraction(0))
-    grade = to_the_cent(total / weights if weights else Fraction(0))
+    grade = to_the_cent(total / weights)
     terms = " + ".join(f"{number(weight)} * {number(percent)} %" for weight, percent in counted)
     return Final(student, tuple(parts), grade, "; ".join([*said, f"({terms}) / {number(weights)} = {grade} %"]))

@@ -4,7 +4,7 @@ Extra credit is added, and the sum is capped if the policy says so. Then the lat
 is scaled to full marks in the gradebook. Only then is it rounded, half up to the cent.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from autograder.gradebooks.match_students import normal
+from autograder.reports.console import listed
 
 NONE = Fraction(0)
 STARTED, EXACT = "started", "exact"
@@ -142,6 +143,19 @@ def grade_of(
     final = to_the_cent(scaled(rest, points, policy))
     explanation = "; ".join([*said, f"grade {final}"])
     return Grade(points, counted, days, percent, penalty, final, explanation, handed_in, due, slipped)
+
+
+def unknown_names(policy: Policy, times: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Note extensions and times that match nobody, since names are often misspelt.
+
+    Args:
+        times: the normalised names with a time.
+        known: all names of students and submissions.
+    """
+    there, extended = set(map(normal, known)), policy.late.extensions if policy.late else ()
+    given = {"the policy has an extension": extended, "there is a time": times}
+    nobody = {what: [repr(name) for name in sorted({*names} - there)] for what, names in given.items()}
+    return [f"{what} for {listed(names)}, but no submission has that name" for what, names in nobody.items() if names]
 
 
 def scaled(points: Fraction, of: Points, policy: Policy) -> Fraction:

@@ -5,6 +5,7 @@ Time zones are never guessed.
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta, timezone, tzinfo
 from pathlib import Path
@@ -124,15 +125,20 @@ def hand_in_times(
 
 
 def of_members(times: Mapping[str, datetime], submissions: Mapping[str, str]) -> dict[str, datetime]:
-    """Return times for the members of groups, too: the time of the group's submission applies to all.
+    """Return times in which all members of a group have the same: that of the submission, else the latest of a member.
 
     Args:
+        times: by normalised name of a submission or a student.
         submissions: the submission that counts, by student.
     """
-    known = dict(times)
+    groups: dict[str, list[str]] = defaultdict(list)
     for student, submission in submissions.items():
-        if normal(submission) in times:
-            known.setdefault(normal(student), times[normal(submission)])
+        groups[normal(submission)].append(normal(student))
+    known = dict(times)
+    for submission, members in groups.items():
+        given = [times[name] for name in members if name in times]
+        if given or submission in times:
+            known |= dict.fromkeys(members, times.get(submission) or max(given))
     return known
 
 

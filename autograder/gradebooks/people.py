@@ -10,6 +10,8 @@ from autograder.gradebooks.match_students import normal
 from autograder.reports.csv_sheet import Sheet
 from course.errors import UserError
 
+WAYS = (*canvas.ALIASES, "name")  # what `match` may say, whatever the columns of the roster are
+
 
 @dataclass(frozen=True)
 class People:
@@ -50,13 +52,15 @@ def read_people(path: Path | None, match: str = "", aliases: bool = False) -> Pe
         aliases: whether rows with the same name are one student, whose identifiers differ between assignments.
 
     Raises:
-        UserError: if it is not such a file.
+        UserError: if it is not such a file, or `match` names no column.
     """
     if path is None:
         return People()
     sheet = Sheet.read(path)
     student_at = sheet.column("student")
     name_at = sheet.column("name") if sheet.has("name") else student_at
+    if match and not sheet.has(match) and match not in WAYS:
+        raise UserError(f"match = {match!r} in course.toml is neither a column of {path} nor {', '.join(WAYS)}")
     columns = range(len(sheet.header)) if not match or not sheet.has(match) else [sheet.column(match), student_at]
     names: list[str] = []
     first: dict[str, str] = {}

@@ -65,7 +65,7 @@ def policy_of_course(config: CourseConfig, assignment: str) -> Policy:
     grade = {**config.grade, **{key: value for key, value in own.items() if key in GRADE_KEYS}}
     policy = policy_from(
         Table(config.path, f"grade (or {where})", grade, GRADE_KEYS),
-        Table(config.path, f"late (or {where})", late, LATE_KEYS),
+        Table(config.path, f"late (or {where})", late, (*LATE_KEYS, "slip_days", "slip_days_each")),
     )
     return policy
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from autograder.gradebooks.class_grades import ClassGrades
 from autograder.gradebooks.grading_policy import Grade, Policy, grade_of, number
+from autograder.gradebooks.hand_in_times import of_members
 from autograder.gradebooks.match_students import match, normal
 from autograder.reports.csv_sheet import Sheet
 from course.errors import UserError
@@ -64,6 +65,15 @@ def fill(roster: Roster, grades: ClassGrades, policy: Policy, times: dict[str, d
         UserError: if the grades do not fit the gradebook's full marks.
     """
     matching = match([*grades.points, *grades.ungraded], roster.keys, roster.key_of)
+    aliases = {student: [student] for student in grades.points}
+    for student in matching.row_of.keys() & aliases.keys():
+        place = matching.row_of[student]
+        aliases[student] += [roster.keys[place], roster.names[place], roster.numbers.get(place, student)]
+    of_roster = {normal(student): roster.times[row] for student, row in matching.row_of.items() if row in roster.times}
+    given = dict(times)
+    for student, names in aliases.items():
+        given |= {normal(student): times[key] for key in map(normal, reversed(names)) if key in times}
+    moments = of_members(of_roster, grades.submissions) | of_members(given, grades.submissions)
     lines = []
     for student in sorted([*grades.points, *grades.ungraded], key=normal):
         row = matching.row_of.get(student)
@@ -71,10 +81,7 @@ def fill(roster: Roster, grades: ClassGrades, policy: Policy, times: dict[str, d
         if student in grades.ungraded:
             lines.append(Line(UNGRADED, student, name, grades.ungraded[student]))
             continue
-        called = [student] if row is None else [student, roster.keys[row], name, roster.numbers.get(row, student)]
-        handed_in = next((times[alias] for alias in map(normal, called) if alias in times), None)
-        if handed_in is None and row is not None:
-            handed_in = roster.times.get(row)
+        called, handed_in = aliases[student], moments.get(normal(student))
         grade = None
         if policy.late is None or handed_in is not None:
             extended = policy.late.extensions if policy.late else {}

@@ -14,8 +14,13 @@ from course.errors import UserError
 
 TRIES = 4  # of a request that only reads
 SECONDS = 60.0
-PAUSE = 1.0  # before the second try; doubled after each further try
+PAUSE = 1.0  # before the second try; then twice as long, and so on
+NOT_FOUND = 404
 BUSY = (429, 502, 503, 504)
+
+
+class NotThere(UserError):
+    """The platform has nothing at this address."""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -65,6 +70,7 @@ class Service:
             bearer: whether the token is in the header.
 
         Raises:
+            NotThere: if there is nothing at this path.
             UserError: if the platform refuses, or does not answer.
         """
         address = path if path.startswith(f"{self.url}/") else self.url + path
@@ -78,6 +84,8 @@ class Service:
                 with self._open(urllib.request.Request(address, body, headers), timeout=SECONDS) as answer:
                     return json.loads(answer.read()), _next(answer.headers.get("Link", ""))
             except urllib.error.HTTPError as error:
+                if error.code == NOT_FOUND:
+                    raise NotThere(f"{self.url} has no {path} (404): check --url") from error
                 said = error.read(2000).decode(errors="replace")
                 busy = error.code in BUSY or (error.code == 403 and "Rate Limit" in said)
                 why = self._refused(error.code, said)

@@ -24,6 +24,7 @@ __all__ = [
     "drafts",
     "every_assignment",
     "first_assignment",
+    "graded_folder",
     "package_of",
     "work_on",
 ]
@@ -116,6 +117,13 @@ def first_assignment() -> Assignment:
     raise UserError(
         f"there is no assignment in {course_config().assignments}: python -m autograder new NAME creates one"
     )
+
+
+def graded_folder(named: Path) -> Path:
+    """Return the folder with results that a user names: a path, or an assignment of the course."""
+    if not named.exists() and str(named) in assignments():
+        return course_config().graded(str(named))
+    return named
 
 
 def every_assignment() -> tuple[Assignment, ...]:

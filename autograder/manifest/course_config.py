@@ -109,6 +109,19 @@ def home_of(assignment: str) -> CourseConfig:
     return next((place for place in places if (place.assignments / assignment).is_dir()), config)
 
 
+def check_plan(config: CourseConfig) -> None:
+    """Check that all assignments in the plan of the term exist, if only as drafts.
+
+    Raises:
+        UserError: if one does not.
+    """
+    places = (config, *courses_of_packages(config.packages))
+    there = sorted({path.parent.name for place in places for path in place.assignments.glob("*/assignment*.toml")})
+    for name in config.planned:
+        if name not in there:
+            raise UserError(f"{config.path}: there is no assignment {name!r}; there is {', '.join(there) or 'none'}")
+
+
 @cache
 def courses_of_packages(packages: tuple[str, ...]) -> tuple[CourseConfig, ...]:
     """Return the courses of installed packages: each package's folder has a course.toml.

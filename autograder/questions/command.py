@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from autograder.manifest import assignments
+from autograder.manifest import assignments, graded_folder
 from autograder.questions.answers import mark
 from autograder.questions.generate import Paper, calls_of, paper
 from autograder.questions.kinds import KINDS
@@ -39,7 +39,9 @@ def parser(mark: bool) -> argparse.ArgumentParser:
         parser.add_argument(
             "--points", type=float, default=5.0, metavar="P", help="points if all answers are right (%(default)g)"
         )
-        parser.add_argument("--graded", type=Path, required=True, metavar="DIR", help="folder that batch has written")
+        parser.add_argument(
+            "--graded", type=Path, required=True, metavar="DIR", help="folder written by batch, or an assignment"
+        )
         return parser
     parser = argparse.ArgumentParser(
         prog="python -m autograder questions",
@@ -117,5 +119,5 @@ def lines_of(one: Paper) -> list[str]:
 def main(arguments: list[str]) -> int:
     args = parser(mark=arguments[:1] == ["mark"]).parse_args(arguments[arguments[:1] == ["mark"] :])
     if arguments[:1] == ["mark"]:
-        return run_command(lambda: mark(args.answers, args.key, args.graded, args.points))
+        return run_command(lambda: mark(args.answers, args.key, graded_folder(args.graded), args.points))
     return run_command(lambda: run(args))

@@ -34,6 +34,11 @@ def clean(text: str) -> str:
     return "".join(char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
+def listed(names: Sequence[str], most: int = 10) -> str:
+    """The first names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 def print_stage(
     console: Console, stage: StageResult, verbose: bool = False, brief: bool = False, explained: int | None = None
 ) -> int:

@@ -149,9 +149,14 @@ def _decision(cells: Mapping[str, str], row: int, rubric: Mapping[str, Item]) ->
             wrong.append(f"row {row} has points and an item: keep one of them")
         if change and not place:
             wrong.append(f"row {row}: the item {name!r} changes points: name a stage, a test or a part")
-    named = GRADED.fullmatch(place)
-    test, part = (named["test"], named["part"] or "") if named else (place, "")
+    test, part = test_and_part(place)
     return Decision(student, test, points, reason, cells["who"], cells["when"], part, row, name, change), wrong
+
+
+def test_and_part(place: str) -> tuple[str, str]:
+    """The test, or the stage, in the column `test`, and the part of it."""
+    named = GRADED.fullmatch(place)
+    return (named["test"], named["part"] or "") if named else (place, "")
 
 
 def _conflicts(decision: Decision, others: Iterable[Decision]) -> list[str]:

@@ -125,7 +125,9 @@ def change(
     else:
         _fill(sheet, place, after)
     found, wrong = decisions(folder, shown, **{table: sheet})
-    if after and table != "rubric":
+    if after and table == "rubric":
+        wrong += _unknown_place(after["on"], reports)
+    elif after:
         student, name = after["student"], shown(after["student"])
         if student in reports:
             wrong += review_file.misfits(reports[student], found.get(name, ()))
@@ -146,6 +148,17 @@ def _fill(sheet: Sheet, place: int, row: Row) -> None:
             header.append(name)
             sheet.header.append(name)
         sheet.fill(place, header.index(name), harmless(text) if name == "student" else text)
+
+
+def _unknown_place(place: str, reports: Mapping[str, Report]) -> list[str]:
+    """Say so if no report has this stage, test or part; a test that is forbidden as a whole has no parts."""
+    test, part = review_file.test_and_part(place)
+    decision = review_file.Decision("", test, None, "", "", "", part)
+    if not reports or any(not review_file.misfits(report, [decision]) for report in reports.values()):
+        return []
+    stages = next(iter(reports.values())).stages
+    there = ", ".join(name for stage in stages for name in (stage.name, *(test.name for test in stage.tests)))
+    return [f"there is no stage, test or part {place!r}; there are {there}"]
 
 
 def _text(row: Row | None) -> str:

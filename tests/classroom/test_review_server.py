@@ -93,6 +93,14 @@ def test_who_comes_second_is_told(folder):
         ("review", {**ROW, "student": "nobody"}, "there is no submission of 'nobody'"),
         ("rubric", {"item": "a", "points": "x", "comment": "c"}, "points must be a number such as -1.5"),
         ("rubric", {"item": "a", "points": "1", "comment": ""}, "needs the name of an item and a comment"),
+        *(
+            (
+                "rubric",
+                {"item": "a", "on": on, "comment": "c"},
+                f"there is no stage, test or part {on!r}; there are mha, ",
+            )
+            for on in ("nosuch", "test_nope", "test_p.nope", "test_q.values")
+        ),
         ("requests", {"student": "anna-lee", "request": ""}, "needs a student and a request"),
         ("grades", ROW, "a change has a table"),
     ],
@@ -108,6 +116,7 @@ def test_rubric_items_change_stages_tests_and_parts(folder):
     items = [
         {"item": "names", "on": "mha", "points": "-1", "comment": "Names say nothing."},
         {"item": "idea", "on": "", "points": "2", "comment": "The idea is right."},
+        {"item": "part", "on": "mha.test_p.values", "points": "-1", "comment": "Not this one."},
         {"item": "well", "on": "", "points": "", "comment": "Well done."},
     ]
     with serving(folder, "X") as server:

@@ -73,6 +73,18 @@ def test_weights_and_the_lowest_that_is_dropped():
     assert "b: nothing handed in, 0 of 4, dropped" in bob.arithmetic
 
 
+@pytest.mark.parametrize(("parts", "drop"), [([(9, 0)], 0), ([(9, 0), (8, 0)], 1), ([(9, 0), (5, 2)], 1)])
+def test_without_weight_there_is_no_grade(parts, drop):
+    """Only assignments of weight 0 count, from the start or after dropping the lowest."""
+    assessed = [
+        Assessed(f"a{at}", Policy(), {"anna": points(number)}, weight=Fraction(weight))
+        for at, (number, weight) in enumerate(parts)
+    ]
+    (final,) = final_grades(assessed, ["anna"], drop=drop)
+    assert final.grade is None
+    assert final.arithmetic.endswith("; no final grade: the weights of the assignments that count add up to 0")
+
+
 def test_a_fault_or_an_unknown_time_is_no_zero():
     late = term({"anna": 0})[0]
     (final,) = final_grades([late, Assessed("b", Policy(), {}, ungraded={"anna": "the grader failed"})], ["anna"])

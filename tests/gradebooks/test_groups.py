@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from autograder.__main__ import main
 from autograder.classroom.batch import write_gradebook
 from autograder.classroom.job_processes import Outcome
 from autograder.classroom.saved_results import Records
@@ -20,7 +21,7 @@ from autograder.manifest.course_config import course_config
 from autograder.submissions.find_submissions import Found
 from course.errors import UserError
 from tests.support.batches import ASSIGNMENT, STUBS, batch, hand_in, rows
-from tests.support.exporting import LATE, Results, details_of, export, make_report, write_results
+from tests.support.exporting import FAULT, LATE, Results, details_of, export, make_report, write_results
 
 PAIR = "group,student\nteam,anna\nteam,bob\n"
 
@@ -147,6 +148,36 @@ def test_members_have_feedback_verdict_and_a_row_in_the_term(graded, tmp_path, c
     assert rows == ["student,graded,sum", "anna,55,55", "bob,55,55", "cleo,40,40"]
 
 
+def test_a_comparison_has_members_like_everybody_else(tmp_path, capsys):
+    old = write_results(tmp_path / "old", {"anna": (20.0, 0.0), "twice1": (4.0, 0.0)}, write_groups(tmp_path, TEXT))
+    new: Results = {"anna": (20.0, 0.0), "bob": (10.0, 0.0), "twice1": (6.0, 0.0), "dora": FAULT}
+    write_results(tmp_path / "new", new, tmp_path / "who.csv")
+    assert main(["compare", str(old), str(tmp_path / "new")]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("5 students: 2 gain, 2 lose, 0 differ otherwise.\n")
+    for name in ("anna", "bob"):
+        why = "no grade in the new run: 2 different submissions of the group team: keep one"
+        assert f"{name}: 20 -> no grade (-20)\n  {why}\n" in said
+    for name in ("twice1", "twice2"):
+        assert f"{name}: 4 -> 6 (+2)\n  handed in something else\n" in said
+    assert main(["compare", str(tmp_path / "new"), str(old)]) == 1
+    assert "no grade in the old run: 2 different submissions" in capsys.readouterr().out
+    write_results(tmp_path / "fault", {"anna": FAULT, "twice1": (4.0, 0.0)}, tmp_path / "who.csv")
+    assert main(["compare", str(old), str(tmp_path / "fault")]) == 1
+    assert "bob: 20 -> no grade (-20)\n  no grade in the new run: the grader failed\n" in capsys.readouterr().out
+
+
+def test_what_the_staff_has_seen_of_a_group_is_not_to_review(graded, tmp_path, capsys):
+    for path in (graded / "results").glob("*.json"):
+        entry = json.loads(path.read_bytes())
+        path.write_text(json.dumps({**entry, "report": {**entry["report"], "review": ["look"]}}), encoding="utf-8")
+    term([str(graded), "--out", str(tmp_path)])
+    assert "3 graded, 3 to review" in capsys.readouterr().out
+    (graded / "review.csv").write_text("student,test,points,reason,who,when\nanna,,,,X,\n", encoding="utf-8")
+    term([str(graded), "--out", str(tmp_path)])
+    assert "3 graded, 1 to review" in capsys.readouterr().out
+
+
 def test_similarity_does_not_compare_members(tmp_path):
     for name in ("anna", "bob", "cleo"):
         hand_in(tmp_path / "in", name, STUBS)
@@ -216,6 +247,16 @@ def test_batch_grades_groups_and_remembers_them(tmp_path, monkeypatch, capsys):
     assert {name: row["total"] for name, row in rows(out).items() if row["total"]} == dict.fromkeys(
         ("anna", "bob", "cleo"), "40"
     )
+    # A member stands for the submission that counts, and each list grades one submission again.
+    capsys.readouterr()
+    for name in ("bob", "team", "cleo", "twice2"):
+        (tmp_path / "list.txt").write_text(f"{name}\n", encoding="utf-8")
+        assert batch(tmp_path / "in", out, "--regrade", str(tmp_path / "list.txt")) == 0
+        assert "Graded 1 submissions" in capsys.readouterr().out
+    for name in ("dora", "nobody"):
+        (tmp_path / "list.txt").write_text(f"{name}\n", encoding="utf-8")
+        assert batch(tmp_path / "in", out, "--regrade", str(tmp_path / "list.txt")) == 2
+        assert f"list.txt names {name}, but there is no such submission" in capsys.readouterr().err
     # Other groups change rows and verdicts, without grading again.
     assert batch(tmp_path / "in", out, "--groups", str(write_groups(tmp_path))) == 0
     assert "Graded 0 submissions" in capsys.readouterr().out

@@ -169,6 +169,28 @@ def test_canvas_an_assignment_that_takes_no_such_grades_is_refused(graded, capsy
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        (["--assignment", "55"], "there is no assignment 55 in course 7 on Canvas; assignments: 'Transformer' (12)"),
+        (["--course", "8"], "there is no course 8 on Canvas"),
+    ],
+)
+def test_canvas_an_unknown_number_is_named(graded, capsys, numbers, said):
+    with running(FakeCanvas(NUMBERS)) as fake:
+        assert push("canvas", graded, fake, *numbers) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert "same command again" not in error
+
+
+def test_an_address_without_the_service_is_said(graded, capsys):
+    with running(FakeMoodle(NUMBERS)) as fake:
+        fake.trouble = [404]
+        assert push("moodle", graded, fake) == 2
+        assert f"{fake.url} has no /webservice/rest/server.php (404): check --url" in capsys.readouterr().err
+
+
 # The token
 
 

@@ -188,8 +188,8 @@ def test_feedback_is_packed(graded, tmp_path, capsys):
     with zipfile.ZipFile(tmp_path / "f.zip") as archive:
         assert sorted(archive.namelist()) == ["anna.html", "bob.html", "list.csv"]
         assert archive.read("bob.html") == (out / "feedback" / "bob.html").read_bytes()
-    assert main(["export", "feedback", str(out), "--for", "moodle", "--out", str(tmp_path / "m.zip")]) == 0
-    assert "2 are not, because they have no Moodle names: anna, bob" in capsys.readouterr().out
+    assert main(["export", "feedback", str(out), "--for", "moodle", "--out", str(tmp_path / "m.zip")]) == 2
+    assert "all 2 pages have names that Moodle could not assign: anna, bob" in capsys.readouterr().err
 
 
 REPORT = Report("T", "anna", (StageResult("s", 1, "S", False, (TestResult("s", "test_a", "A", "failed", 1, 5),)),), 1.0)

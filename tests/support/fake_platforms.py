@@ -111,7 +111,11 @@ class FakeCanvas(Fake):
         if place == "/progress/99":
             self.waiting -= 1
             return 200, {"id": 99, "workflow_state": "running" if self.waiting >= 0 else "completed"}, {}
-        lists = {"/courses/7/users": self.users, "/courses/7/assignments/12/submissions": [*self.submissions.values()]}
+        lists = {
+            "/courses/7/assignments": [self.about],
+            "/courses/7/users": self.users,
+            "/courses/7/assignments/12/submissions": [*self.submissions.values()],
+        }
         if place in lists:
             page = int(dict(fields).get("page", "1"))
             following = f'<{self.url}{path}?page={page + 1}>; rel="next", <{self.url}{path}>; rel="first"'
