@@ -84,7 +84,7 @@ def in_introduction(text: str, stage: Stage) -> str:
             source = re.sub(rf"\b{NUMBER} points\b", right, "".join(cell["source"]))
             source = source.partition(f"\n\n{FORBIDDEN}")[0]
             if stage.forbids:
-                source += f"\n\n{FORBIDDEN}: {forbidden(stage)}, under any name: you write this part yourself."
+                source += f"\n\n{FORBIDDEN}: {forbidden(stage)}, under any name. You write this part yourself."
             if source.splitlines(keepends=True) != cell["source"]:
                 cell["source"] = source.splitlines(keepends=True)
                 return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
