@@ -2,8 +2,8 @@
 
 A table has a column "points" or "not allowed"; a row belongs to a stage if its first cell links to the stage's notebook
 or is the stage's name. If several assignments have a stage of this name, the heading above says which one is meant, as
-in "## `variants`: ...". In the introduction of a stage's notebook, "30 points" are the stage's, and the last
-paragraph lists the parts that the stage forbids.
+in "## `variants`: ...". In the introduction of a stage's notebook, "30 points" are the stage's, except in
+tables, and the last paragraph lists the parts that the stage forbids.
 """
 
 import json
@@ -81,10 +81,15 @@ def in_introduction(text: str, stage: Stage) -> str:
     right = f"{stage.max_points:g} points"
     for cell in notebook["cells"]:
         if cell.get("id") == "introduction":
-            source = re.sub(rf"\b{NUMBER} points\b", right, "".join(cell["source"]))
+            # A table has the points of single exercises.
+            lines = (
+                line if line.startswith("|") else re.sub(rf"\b{NUMBER} points\b", right, line)
+                for line in cell["source"]
+            )
+            source = "".join(lines)
             source = source.partition(f"\n\n{FORBIDDEN}")[0]
             if stage.forbids:
-                source += f"\n\n{FORBIDDEN}: {forbidden(stage)}, under any name: you write this part yourself."
+                source += f"\n\n{FORBIDDEN}: {forbidden(stage)}, under any name. You write this part yourself."
             if source.splitlines(keepends=True) != cell["source"]:
                 cell["source"] = source.splitlines(keepends=True)
                 return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"

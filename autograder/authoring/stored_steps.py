@@ -63,8 +63,8 @@ def traces(wanted: Iterable[CallReplay], code: Code, workers: Workers) -> dict[s
 def steady(first: Trace, second: Trace) -> Trace | None:
     """Mask the signatures that differ between two runs; None if the operations or a result's signatures differ.
 
-    Dropout draws random numbers, and an object's `id` differs in every run. Times differ slightly, so Python numbers
-    are compared exactly.
+    Dropout draws random numbers, and an object's `id` differs in every run. Python numbers are compared exactly: they
+    may be times, which differ by less than the tolerance.
     """
     if first.operations != second.operations:
         return None

@@ -69,8 +69,8 @@ class StageTestCase(unittest.TestCase):
     def part(self, name: str) -> Iterator[None]:
         """A part of the test with its own points in the manifest: if it fails, the test goes on.
 
-        Parts do not depend on each other; compute what two parts need before the first one. After a call that timed
-        out, no further part is tried.
+        Parts must not depend on each other: if two parts need the same value, compute it before the first of them.
+        After a call that timed out, no further part is tried.
         """
         if name not in self.stage.parts.get(self._testMethodName, {}):
             raise LookupError(f"the manifest names no part {name!r} of {self._testMethodName}")

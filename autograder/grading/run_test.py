@@ -201,7 +201,7 @@ def _with_code(case: StageTestCase, code: Code) -> tuple[BaseException | None, s
 def _of_parts(case: StageTestCase, error: BaseException | None, worth: Mapping[str, float]) -> dict[str, Outcome]:
     """The outcome of each part of a test; of a test without parts, under the name "".
 
-    An error of the whole test counts for all parts that were not tried; a fault of the grader counts for every part.
+    An error that affects the whole test counts against all parts not tried; a fault of the grader affects every part.
     """
     missing = sorted(worth.keys() - case.outcomes.keys())
     if missing and error is None and case.few is None and not case.hidden:

@@ -156,7 +156,7 @@ class RepairSearch:
 
 
 def ranked_edits(case: Case, suspects: Sequence[Suspect]) -> Iterator[SmallChange]:
-    """The edits of constructors and of functions that ran: near the suspects first, a few of each line at a time."""
+    """Edits to constructors and to functions that ran: those near the suspects first, a few per line at a time."""
     distances = distance_to(case, suspects)
     idle = tuple(dict.fromkeys(path.rpartition(".")[2] for path in never_called(case.alignment)))
     right = (

@@ -87,7 +87,7 @@ def _length(option: str, options: Sequence[str]) -> float:
 
 
 def _number(option: str, options: Sequence[str]) -> float:
-    """The sum of its numbers; for an option that begins with a line, the line number."""
+    """The sum of the option's numbers; if the option begins with a line number, only that number."""
     numbers = re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?", option)
     return float(numbers[0]) if option.startswith("line") else sum(map(float, numbers))
 

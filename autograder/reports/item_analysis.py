@@ -54,7 +54,7 @@ def item_analysis(points: np.ndarray, maxima: Sequence[float], totals: np.ndarra
 
 
 def histogram(totals: Sequence[float], maximum: float) -> list[Bin]:
-    """Bins of one round width (1, 2 or 5 times a power of ten) from 0 to the maximum, at most MOST_BINS."""
+    """Bins of equal, round width (1, 2 or 5 times a power of ten) from 0 to the maximum, at most MOST_BINS."""
     if maximum <= 0:
         return []
     least = maximum / MOST_BINS

@@ -216,7 +216,7 @@ def decided_points(
     """The points of a test and of its parts after the decisions; parts add up to the test.
 
     First points are set, then items change them: those of parts, then those of the whole test. Points stay between 0
-    and the maximum. A change of a whole test is spread over its parts, one after the other.
+    and the maximum. A change to a whole test's points is spread over its parts, one after the other.
 
     Args:
         most: the maximum of the test.

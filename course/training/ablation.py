@@ -1,4 +1,4 @@
-"""Remove one part of a Transformer, however it is written, by hooks on its modules.
+"""Remove one part of a Transformer using hooks on its modules, however the Transformer is written.
 
 Each function changes a model in place and returns it. The model must consist of the course's modules (their
 constructors are given, so the names of the parts are known).

@@ -163,7 +163,7 @@ class Words:
         return [BOS, *(self._number.get(word, UNK) for word in self._split(text)), EOS]
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """Return the sentence of token indices, without special tokens."""
+        """Convert token indices to a sentence, without special tokens."""
         words = " ".join(self.words[token - len(SPECIAL)] for token in map(int, tokens) if token >= len(SPECIAL))
         text = words.replace(" .", ".").replace(" ?", "?")
         return text[:1].upper() + text[1:]

@@ -1,6 +1,7 @@
 """Points can be changed in the manifest alone: everything else reads them there, or is written by `make release`."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,3 +66,13 @@ def test_correcting_one_assignment_leaves_rows_of_another_alone(monkeypatch, tmp
     (tmp_path / "README.md").write_text(f"## `first`: begin here\n{TABLE}", encoding="utf-8")
     assert list(with_right_points(tmp_path, [second])) == []
     assert [path.name for path, _ in with_right_points(tmp_path, [first])] == ["README.md"]
+
+
+def test_the_exercises_of_an_introduction_have_the_points_of_the_stage():
+    for chosen in assignments().values():
+        for stage in chosen.stages:
+            cells = json.loads((chosen.solution / stage.notebook).read_text(encoding="utf-8"))["cells"]
+            text = next("".join(cell["source"]) for cell in cells if cell.get("id") == "introduction")
+            rows = [line for line in text.splitlines() if line.startswith("|")]
+            named = [float(points) for row in rows for points in re.findall(r"\b([\d.]+) points?\b", row)]
+            assert not named or sum(named) == stage.max_points, (chosen.name, stage.name, named)

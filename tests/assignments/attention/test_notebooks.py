@@ -94,7 +94,7 @@ SOLVED = {
     "2_scoring.ipynb": [
         ("prefer", r"dot product of [^%]* 1\d%", "prefer-read", r"about 15 and 33 of 100"),
         ("prefer", r"additive of [^%]* (8[7-9]|9\d)%", "prefer-read", r"about\s+90"),
-        ("see-cost-measured", r"keeps (2[89]|3\d) times", "see-cost-reading", r"about 30 times the memory, or about"),
+        ("see-cost-measured", r"keeps (2[89]|3\d) times", "see-cost-reading", r"about 30 times\s+the memory, or about"),
     ],
     "3_bahdanau.ipynb": [
         (

@@ -17,7 +17,7 @@ class TestGenerate(VariantsTestCase):
         return self.twins(lambda modules: modules.language_model.DecoderTransformer(**config)), config
 
     def read(self, model: Twins, config: dict[str, Any], tokens: np.ndarray, cache: Any = None) -> Any:
-        """Fail unless logits and cache are correct; return the reference's cache, so that errors do not add up."""
+        """Fail unless logits and cache are correct; return the reference's cache, so that errors do not accumulate."""
 
         def call(pair: Any) -> Any:
             modules, model = pair
