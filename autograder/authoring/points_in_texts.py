@@ -3,7 +3,7 @@
 A table has a column "points" or "not allowed"; a row belongs to a stage if its first cell links to the stage's notebook
 or is the stage's name. If several assignments have a stage of this name, the heading above says which one is meant, as
 in "## `variants`: ...". In the introduction of a stage's notebook, "30 points" are the stage's, except in
-tables, and the last paragraph lists the parts that the stage forbids.
+a table with several such rows, and the last paragraph lists the parts that the stage forbids.
 """
 
 import json
@@ -81,12 +81,12 @@ def in_introduction(text: str, stage: Stage) -> str:
     right = f"{stage.max_points:g} points"
     for cell in notebook["cells"]:
         if cell.get("id") == "introduction":
-            # A table has the points of single exercises.
-            lines = (
-                line if line.startswith("|") else re.sub(rf"\b{NUMBER} points\b", right, line)
-                for line in cell["source"]
+            lines = cell["source"]
+            rows = [line for line in lines if line.startswith("|") and re.search(rf"\b{NUMBER} points\b", line)]
+            exercises = rows if len(rows) > 1 else []  # each has points of its own
+            source = "".join(
+                line if line in exercises else re.sub(rf"\b{NUMBER} points\b", right, line) for line in lines
             )
-            source = "".join(lines)
             source = source.partition(f"\n\n{FORBIDDEN}")[0]
             if stage.forbids:
                 source += f"\n\n{FORBIDDEN}: {forbidden(stage)}, under any name. You write this part yourself."

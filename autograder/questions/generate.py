@@ -67,7 +67,10 @@ def paper(
     if missing := [module for module in stage.modules if module not in submission.sources]:
         return replace(nothing, trouble=f"{missing[0]}.py is missing or cannot be read")
     try:
-        program = Program(sources, _handed_out(assignment, stage.modules), stage.writes)
+        # In a handout, the handed-out file is the one that the student has written.
+        given = _handed_out(assignment, stage.modules)
+        given = {module: text for module, text in given.items() if text != sources[module]}
+        program = Program(sources, given, stage.writes)
         texts = "\n".join(sources.values())
         harmful = not workers.confined and not harmless(texts, submission.sources)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -70,7 +70,7 @@ class Program:
 
     Args:
         sources: module -> source code.
-        given: module -> the code that was handed out.
+        given: module -> the code that was handed out. Of a module that is missing, only `writes` are the student's.
         writes: the functions that students write in the stage, "module.Class.method".
     """
 
@@ -94,7 +94,8 @@ class Program:
         found = []
         for (module, path), node in self.functions.items():
             before = functions(module, self.given.get(module, "")).get(f"{module}.{path}")
-            if before is not None and f"{module}.{path}" not in self.writes:
+            known = before is not None or module not in self.given
+            if known and f"{module}.{path}" not in self.writes:
                 continue
             old = {ast.dump(one) for one in statements(before.body)} if before else set()
             offsets, file = Offsets(self.sources[module]), f" of {module}.py" if len(self.sources) > 1 else ""

@@ -52,7 +52,7 @@ def _transformer(words: str, done: Collection[str]) -> Drawing:
         "decoder: English tokens, positions, then layers of masked self-attention, cross-attention to the encoder's "
         f"output, and feed-forward network; scores of the next token, which the loop appends to the input. {words}",
     )
-    d.text(20, 24, "green: your stage passes its tests; dashed: still to be written", "small", "start")
+    d.text(20, 24, "green: your stage passes its tests; dashed: still to be written; blue: tokens", "small", "start")
 
     def line(y: float, name: str, parts: Sequence[tuple[str, str]], layer: str, title: str) -> float:
         d.box(20, y - 22, 90, 44, name, "token")
@@ -63,7 +63,7 @@ def _transformer(words: str, done: Collection[str]) -> Drawing:
         d.arrow((240, y), (300, y))
         for number, (text, stage) in enumerate(parts):
             x = 300 + 158 * number
-            d.box(x, y - 28, 132, 56, text, _kind(stage, done) if stage else "network")
+            d.box(x, y - 28, 132, 56, text, _kind(stage or layer, done))
             if number + 1 < len(parts):
                 d.arrow((x + 132, y), (x + 158, y))
         return 300 + 158 * len(parts) - 26

@@ -9,6 +9,7 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.manifest import assignment
+from autograder.questions import generate
 from autograder.questions.kinds import KINDS
 from autograder.submissions.read_submission import read_submission
 from tests.support.programs import write_program
@@ -144,3 +145,12 @@ def test_odd_numbers_are_named(tmp_path, capsys, cell, points):
     files = [str(tmp_path / "answers.csv"), "--key", str(tmp_path / "key.json"), "--graded", str(tmp_path)]
     assert main(["questions", "mark", *files, "--points", points]) == 2
     assert "the program itself failed" not in capsys.readouterr().err
+
+
+def test_in_a_handout_the_file_that_was_handed_out_is_the_students(submitted, workers, monkeypatch):
+    chosen = assignment("transformer")
+    stage, folder = chosen.stage(STAGE), submitted / "loops"
+    monkeypatch.setattr(type(chosen), "released", property(lambda self: folder))
+    calls = generate.calls_of(stage, chosen, workers)
+    made = generate.paper(read_submission(folder, chosen), stage, chosen, workers, 2, 1, calls)
+    assert len(made.questions) == 2
