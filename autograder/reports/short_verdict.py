@@ -31,10 +31,12 @@ def short_rows(test: TestResult) -> list[Row]:
     rows = [Row("parts", parts_line(test))] if len({part.status for part in test.parts}) > 1 else []
     if test.hidden and test.status != "passed" and not test.message.startswith("The visible"):
         rows.append(Row("note", "The visible test passed, the hidden one did not:"))
-    rows.append(Row("what", test.hints[0] if test.hints else test.message))
+    # An exception says more than the hint that it brings to mind.
+    said = [*test.hints[:1], test.message][:: -1 if test.status == "error" else 1]
+    rows.append(Row("what", said[0]))
     rows += lines_of_code(test)
-    if test.hints and not test.short:
-        rows.append(Row("numbers", test.message))
+    if test.hints and (test.status == "error" or not test.short):
+        rows.append(Row("numbers", said[1]))
     if test.short:
         rows.append(Row("numbers", test.short))
     return [row for row in rows if row.text]
