@@ -34,7 +34,7 @@ def test_a_site_whose_links_lead_somewhere(site: Path):
     ("html", "said"),
     [
         ('<a href="c.html">c</a>', "new.html links to c.html, which does not exist"),
-        ('<a href="a/b.html#there">b</a>', "new.html links to a/b.html#there, but there is no such place in that page"),
+        ('<a href="a/b.html#there">b</a>', "new.html links to a/b.html#there, but that page has no such anchor"),
         ('<img src="p.png">', "new.html links to p.png, which does not exist"),
         ('<script src="https://cdn.x.org/y.js"></script>', "new.html would load https://cdn.x.org/y.js"),
         ('<link rel="stylesheet" href="//fonts.x.org/z.css">', "new.html would load //fonts.x.org/z.css"),
@@ -51,7 +51,7 @@ def test_a_line_of_the_solution_is_found_through_its_colours(name: str, tmp_path
     line = next(line.strip() for line in source.splitlines() if "W_q(" in line)
     (tmp_path / name).write_text(f"<pre>{line.replace('(', '<b>(</b>')}</pre>")
     found = list(solution_lines(tmp_path, [assignment("transformer")]))
-    assert f"{name} holds a line of the solution: {line}" in found
+    assert f"{name} contains a line of the solution: {line}" in found
 
 
 def test_links_to_what_is_not_there_are_plain_words():

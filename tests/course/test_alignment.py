@@ -71,5 +71,5 @@ def test_words_are_made_of_pieces():
 
 @pytest.mark.parametrize(("word", "times"), [("Katze", 0), ("die", 2)])
 def test_a_word_must_stand_once_in_its_sentence(word, times):
-    with pytest.raises(UserError, match=f"the word '{word}' stands {times} times in"):
+    with pytest.raises(UserError, match=f"the word '{word}' occurs {times} times in"):
         number_of(word, "Sieh, die Hunde und die Kinder.")

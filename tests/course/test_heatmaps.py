@@ -142,7 +142,7 @@ def test_one_layer_and_head_with_names(model):
     for wrong in ({"kind": "self"}, {"layer": 2}, {"head": -1}):
         with pytest.raises(ValueError, match=r"must be one of|there is no"):
             show_attention(maps, **wrong)
-    with pytest.raises(ValueError, match="give attention_maps the target"):
+    with pytest.raises(ValueError, match="pass the target to attention_maps"):
         show_attention(attention_maps(model, torch.tensor([[2, 5]])), "cross")
 
 

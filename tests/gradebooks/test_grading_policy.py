@@ -244,7 +244,7 @@ WRONG = {
     "grade.extra_credit must be 'counts' or 'capped'": "[grade]\nextra_credit = true",
     "grade.points must be a number from 1": "[grade]\npoints = 0",
     "is not TOML": "[late\n",
-    "(names with umlauts or signs need quotes)": AT + "[late.extensions]\nübung = 2026-10-03T00:00:00Z",
+    "(names with umlauts or symbols need quotes)": AT + "[late.extensions]\nübung = 2026-10-03T00:00:00Z",
 }
 
 
@@ -326,7 +326,7 @@ def test_a_damaged_timestamp_is_named_and_stops_nobody(tmp_path, text):
     found = find_submissions(tmp_path / "submitted", assignment("transformer"))
     times, (note,) = timestamps(found, assignment("transformer").name)
     assert times == {"punctual": DEADLINE - timedelta(hours=1)}
-    assert note.startswith("odd: timestamp.txt is left out")
+    assert note.startswith("odd: timestamp.txt is ignored")
     assert "give the time in a file with --times" in note
 
 

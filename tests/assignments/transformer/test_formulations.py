@@ -14,6 +14,7 @@ from autograder.assignments.transformer.formulations.mha import SDPA
 from autograder.authoring.formulations import Formulation
 from autograder.manifest import assignment
 from autograder.submissions.read_submission import read_submission
+from course.errors import UserError
 from course.location import ENGINE as ROOT
 from course.modules import load_modules
 from tests.support.programs import write_program
@@ -257,7 +258,7 @@ def test_the_checks_see_mistakes(solution, tmp_path, module, regions, checked):
 
 
 def test_a_formulation_has_to_fit_the_regions():
-    with pytest.raises(ValueError, match=r"2 text.* for the 1 region.* of PositionalEncoding\.forward in pe"):
+    with pytest.raises(UserError, match=r"2 text.* for the 1 region.* of PositionalEncoding\.forward in pe"):
         Formulation("surplus", "pe", {"PositionalEncoding.forward": ("return x", "return x")}).apply(SOURCES)
-    with pytest.raises(ValueError, match=r"1 text.* for the 2 region.* of TransformerEncoderLayer\.forward"):
+    with pytest.raises(UserError, match=r"1 text.* for the 2 region.* of TransformerEncoderLayer\.forward"):
         Formulation("short", "encoder", {"TransformerEncoderLayer.forward": ("pass",)}).apply(SOURCES)

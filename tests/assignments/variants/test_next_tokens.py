@@ -53,7 +53,7 @@ def test_map_frames_what_comes_next():
     assert texts == ["<3>", "^", "0.00", "b", "c", "0.75", "c", "d", "0.25", "e", "f"]
     assert len(axes.patches) == 2  # b after a, d after b; a after BOS is not among the first two
     assert [label.get_text() for label in axes.get_yticklabels()] == ["<2>", "a", "b", "d"]
-    assert "In 1 of 3 places" in figure.alt
+    assert "At 1 of 3 positions" in figure.alt
     assert figure.alt.endswith("e, f.")
 
 

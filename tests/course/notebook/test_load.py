@@ -80,7 +80,7 @@ def test_exploring_turns_stubs_and_errors_into_sentences(kernel):
     ("instead", "said"),
     [
         ("tuple(heads)", "Your code returns nothing (None) where this line needs its result: is there a `return`?\n"),
-        ("return tuple(heads)[:2]", "Your code returns another number of values than this line takes:\n"),
+        ("return tuple(heads)[:2]", "Your code returns a different number of values from what this line expects:\n"),
     ],
 )
 def test_what_a_cell_cannot_use_stops_no_run_all(kernel, instead, said):
@@ -94,7 +94,7 @@ def test_what_a_cell_cannot_use_stops_no_run_all(kernel, instead, said):
     kernel.fill(SOLUTION)
     output = kernel.run("import torch\nwith exploring():\n    torch.ones(2) @ torch.ones(3)")
     assert output.error == []
-    assert output.printed.startswith("This line cannot go on with what your code returned:\n  torch.ones(2) @ ")
+    assert output.printed.startswith("This line cannot continue with the value that your code returned:\n  torch.ones(2) @ ")
     assert "TypeError" in kernel.run("with exploring():\n    len(3)").error[-1]
 
 
