@@ -94,7 +94,8 @@ def test_what_a_cell_cannot_use_stops_no_run_all(kernel, instead, said):
     kernel.fill(SOLUTION)
     output = kernel.run("import torch\nwith exploring():\n    torch.ones(2) @ torch.ones(3)")
     assert output.error == []
-    assert output.printed.startswith("This line cannot continue with the value that your code returned:\n  torch.ones(2) @ ")
+    said = "This line cannot continue with the value that your code returned:\n  torch.ones(2) @ "
+    assert output.printed.startswith(said)
     assert "TypeError" in kernel.run("with exploring():\n    len(3)").error[-1]
 
 
