@@ -2,8 +2,8 @@
 
 A table has a column "points" or "not allowed"; a row belongs to a stage if its first cell links to the stage's notebook
 or is the stage's name. If several assignments have a stage of this name, the heading above says which one is meant, as
-in "## `variants`: ...". In the introduction of a stage's notebook, "30 points" are the stage's, except in
-a table with several such rows, and the last paragraph lists the parts that the stage forbids.
+in "## `variants`: ...". In the introduction of a stage's notebook, "30 points" are the stage's, except in a table with
+several such rows, which are exercises. The last paragraph lists the parts that the stage forbids.
 """
 
 import json
