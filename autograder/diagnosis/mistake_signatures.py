@@ -118,7 +118,7 @@ def name_mistakes(
 
     A mistake that would fail a passed test is not named. A mistake that explains all failed tests is named for all of
     them. If there is none, each test gets a mistake with the same numbers, the one that explains most tests; there may
-    be several. An equal message is not enough for that. The verdict then lists the tests in which the mistake would
+    be several. The same message is not enough for that. The verdict then lists the tests in which the mistake would
     look different.
 
     Args:

@@ -94,7 +94,7 @@ def parts_of(assignment: Assignment) -> list[str]:
 
 
 def is_forbidden(finding: Finding, stage: Stage) -> bool:
-    """Whether the code of a stage must not contain this."""
+    """Whether this is forbidden in a stage's code."""
     refused = finding.forbidden or any(part in stage.forbids for part in finding.parts)
     return refused and not any(part in stage.allows for part in finding.parts)
 

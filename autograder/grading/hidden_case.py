@@ -244,7 +244,7 @@ class HiddenTestCase(StageTestCase):
         self.assert_tensor(actual, expected, f"the gradient of {name}", axes, limit=limit)
 
     def keeps_arguments(self, model: Any, arguments: Mapping[str, Any], method: str | None = None) -> None:
-        """Check whether a call changes its arguments; this costs few points, see `minor`."""
+        """Check whether a call changes its arguments; this costs only a few points, see `minor`."""
         if not self.beside_only:
             with self.minor():
                 super().keeps_arguments(model, arguments, method)

@@ -464,7 +464,10 @@ def _stem(name: str) -> str:
 
 
 def _called(found: Found, student: str) -> Found:
-    """Name a submission's student. The name is normalised, since macOS decomposes umlauts and gradebooks do not."""
+    """Return a submission with the name of its student.
+
+    The name is normalised, since macOS decomposes umlauts and gradebooks do not.
+    """
     return replace(found, student=printable(unicodedata.normalize("NFC", student)))
 
 

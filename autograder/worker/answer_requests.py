@@ -310,7 +310,7 @@ class Worker:
         return rules.answer(request["sources"], request["known"], request["parts"])
 
     def answer(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
-        """Handle a request; any exception of the student's code becomes an error reply."""
+        """Handle a request; any exception raised by the student's code becomes an error reply."""
         handlers: dict[str, Callable[[dict[str, Any], bytes], Any]] = {
             "load": self.load,
             "import": self.import_module,

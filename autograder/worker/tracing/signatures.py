@@ -21,7 +21,7 @@ def signature(tensor: torch.Tensor) -> tuple[float, ...]:
 
     The elements are first squeezed into (-1, 1), like x / (1 + |x|), so that -inf, -1e9 and the lowest number of a type
     all count as -1. Near zero the map behaves like sqrt(|x|), so that small numbers, such as variances, differ. Axes
-    of size 1 are ignored. NaN counts as 0.5. A tensor on "meta" has no elements: eight NaNs.
+    of size 1 are ignored. NaN counts as 0.5. A tensor on "meta" has no data, so the result is eight NaNs.
     """
     return looked_at(tensor)[0]
 
