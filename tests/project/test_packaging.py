@@ -190,7 +190,12 @@ def test_a_wheel_makes_a_course_outside_of_this_repository(tmp_path):
     """Build, install, init, new, grade, batch with hidden tests, pack and handout: nothing of this folder is used."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     copy, prefix = tmp_path / "source", tmp_path / "prefix"
-    left_out = shutil.ignore_patterns("__pycache__", ".*", "build", "checkpoints", "tests", "notebooks", "solutions")
+    everywhere = shutil.ignore_patterns("__pycache__", ".*")
+    ours = {"build", "checkpoints", "tests", "notebooks", "solutions"}  # the template has a folder `solutions` too
+
+    def left_out(folder: str, names: list[str]) -> set[str]:
+        return everywhere(folder, names) | (ours & set(names) if Path(folder) == ROOT else set())
+
     shutil.copytree(ROOT, copy, ignore=left_out)
     shutil.copytree(ROOT / ".devcontainer", copy / ".devcontainer")
     wheel = [*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", str(tmp_path), str(copy)]
@@ -199,11 +204,11 @@ def test_a_wheel_makes_a_course_outside_of_this_repository(tmp_path):
     subprocess.run([*pip, "install", "--no-deps", "--prefix", str(prefix), str(built)], check=True, timeout=600)
     shutil.rmtree(copy)
     (packages,) = prefix.glob("lib*/python*/site-packages")
-    ours = {**os.environ, "PYTHONPATH": str(packages), "COLUMNS": "120"}
+    environment = {**os.environ, "PYTHONPATH": str(packages), "COLUMNS": "120"}
 
     def run(*arguments: str, code: int = 0, cwd: Path = tmp_path / "mine") -> str:
         command = [sys.executable, "-m", "autograder", *arguments]
-        done = subprocess.run(command, cwd=cwd, env=ours, capture_output=True, encoding="utf-8", timeout=1200)
+        done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, encoding="utf-8", timeout=1200)
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 
