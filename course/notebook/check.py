@@ -125,9 +125,9 @@ def overview(folder: str | Path = ".", assignment: str | None = None) -> "Table"
     """
     from autograder.reports.short_verdict import points
     from course.figures.progress import stage_picture
-    from course.notebook.display import Link, Overview
+    from course.notebook.display import Link, Overview, working
 
-    with contextlib.redirect_stderr(io.StringIO()):
+    with working("Grading your modules ..."), contextlib.redirect_stderr(io.StringIO()):
         desk = _desk(assignment, Path(folder))
         desk.catch_up(Path(folder))
         standings = desk.progress(Path(folder))

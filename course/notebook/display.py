@@ -1,14 +1,29 @@
 """Output for the notebooks: tables, and figures with alternative text."""
 
 import base64
+import contextlib
 import html
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from course.figures.drawing import Drawing
+
+
+@contextlib.contextmanager
+def working(words: str) -> Iterator[None]:
+    """Say in a live notebook what takes a while; the next output takes the place of the words."""
+    from IPython import get_ipython
+    from IPython.display import clear_output
+
+    live = hasattr(get_ipython(), "kernel")
+    if live:
+        print(words, flush=True)
+    yield
+    if live:
+        clear_output(wait=True)  # type: ignore[no-untyped-call]
 
 
 class Link(str):

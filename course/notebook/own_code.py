@@ -41,20 +41,22 @@ def ask_about(stage: str, answers: str = "", folder: str | Path = ".", assignmen
     """
     from autograder.submissions.which_assignment import which_assignment
     from course.notebook.check import desk_of
+    from course.notebook.display import working
 
     if "NBGRADER_EXECUTION" in os.environ:
         return None
     place = Path(folder)
     chosen = which_assignment(assignment, place.resolve())
     found = chosen.stage(stage)
-    with contextlib.redirect_stderr(io.StringIO()):
+    with working("Grading your modules ..."), contextlib.redirect_stderr(io.StringIO()):
         right = desk_of(chosen).is_right(found, place)
     if not right:
         return f"First get full marks: check({stage!r}). Then there are questions about your code."
     progress = Progress(place / KEPT, stage)
-    paper = own_questions(place, chosen, found, progress.round)
+    with working("Running your code to make questions about it ..."):
+        paper = own_questions(place, chosen, found, progress.round)
     if not paper.questions:
-        return "Your code is so short that there is nothing to ask."
+        return "There are no questions about this code: it is too short, or its calls are too large."
     shown = Asked(paper, place / found.notebook, progress)
     for question, letter in zip(paper.questions, answers.upper(), strict=False):
         shown.answer(question, letter)

@@ -2,11 +2,13 @@
 
 import html
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from course.config import EOS, TARGET_TOKENIZER
 from course.errors import UserError
 from course.location import checkpoints
+from course.notebook.display import working
 
 LONGEST = 40  # the most tokens in an answer
 
@@ -15,7 +17,7 @@ class SentenceBox:
     """A text field and a model's answer to its text; without widgets, the answer to one sentence."""
 
     def __init__(self, answer: Callable[[str], str], sentence: str, task: str) -> None:
-        self.answer, self.sentence, self.task = answer, sentence, task
+        self.answer, self.sentence, self.task = cache(answer), sentence, task
 
     def __repr__(self) -> str:
         return f"{self.task}: {self.sentence} → {self._said(self.sentence)}"
@@ -30,7 +32,8 @@ class SentenceBox:
         from IPython import get_ipython
         from IPython.display import display
 
-        words = repr(self)
+        with working("Computing the first answer ..."):
+            words = repr(self)
         pieces: dict[str, Any] = {"text/html": f"<p>{html.escape(words)}</p>", "text/plain": words}
         if hasattr(get_ipython(), "kernel"):
             pieces = {**pieces, **self._panel()._repr_mimebundle_(), "text/plain": words}
@@ -61,9 +64,9 @@ def try_model(checkpoint: str = "de-en") -> SentenceBox:
     Raises:
         UserError: if the model is missing or damaged.
     """
-    if (checkpoints() / checkpoint / TARGET_TOKENIZER).is_file():
-        return _translator(checkpoint)
-    return _writer(checkpoint)
+    with working("Loading the trained model ..."):
+        box = _translator if (checkpoints() / checkpoint / TARGET_TOKENIZER).is_file() else _writer
+        return box(checkpoint)
 
 
 def _translator(checkpoint: str) -> SentenceBox:
