@@ -3,6 +3,7 @@
 Every command that has an option for such a setting also reads it here; the option takes precedence.
 """
 
+import importlib.metadata
 import importlib.util
 import sys
 from collections.abc import Mapping
@@ -22,6 +23,7 @@ from autograder.manifest.table import Table
 from course.errors import UserError
 from course.location import MARK, course_folder
 
+GROUP = "autograder.courses"  # entry points: a name for a package that is a course
 LMS_KINDS = ("canvas", "moodle")
 
 
@@ -124,14 +126,17 @@ def check_plan(config: CourseConfig) -> None:
 
 @cache
 def courses_of_packages(packages: tuple[str, ...]) -> tuple[CourseConfig, ...]:
-    """Return the courses of installed packages: each package's folder has a course.toml.
+    """Return the courses of installed packages, by the names of entry points or of the packages themselves.
+
+    The folder of each package has a course.toml. Entry points are read only if there are names, since that takes time.
 
     Raises:
         UserError: if a package is not installed, or is not a course.
     """
     found = []
+    entries = {entry.name: entry.value for entry in importlib.metadata.entry_points(group=GROUP)} if packages else {}
     for name in packages:
-        spec = importlib.util.find_spec(name)
+        spec = importlib.util.find_spec(entries.get(name, name))
         folder = Path(next(iter(spec.submodule_search_locations))) if spec and spec.submodule_search_locations else None
         if folder is None or not (folder / MARK).is_file():
             missing = f"has no {MARK}" if folder else "is not installed"

@@ -70,7 +70,8 @@ class Program:
 
     Args:
         sources: module -> source code.
-        given: module -> the code that was handed out. Of a module that is missing, only `writes` are the student's.
+        given: module -> the code that was handed out. If a module is missing here, only its functions in `writes` count
+            as the student's.
         writes: the functions that students write in the stage, "module.Class.method".
     """
 

@@ -4,9 +4,7 @@ Each challenge calls a function of yours, checks its result, measures it, and re
 `.challenges.json` next to the notebook. Copy the file to compare with others.
 """
 
-import contextlib
 import inspect
-import json
 import random
 import textwrap
 import time
@@ -18,6 +16,7 @@ from typing import Any
 import torch
 
 from course.errors import UserError
+from course.notebook.kept import read_kept, write_kept
 from course.notebook.timing import best_time
 from course.training.short_german import joined_sentences
 
@@ -44,23 +43,17 @@ class Leaderboard:
     @property
     def attempts(self) -> list[Attempt]:
         """All recorded attempts, the best first."""
-        found = [Attempt(float(entry["value"]), str(entry["note"])) for entry in self._all().get(self.name, [])]
+        found = [
+            Attempt(float(entry["value"]), str(entry["note"])) for entry in read_kept(self.path).get(self.name, [])
+        ]
         return sorted(found, key=lambda attempt: attempt.value, reverse=self.highest)
 
     def enter(self, value: float, note: str) -> "Leaderboard":
         """Record an attempt. If the folder is read-only, nothing is recorded."""
-        known = self._all()
+        known = read_kept(self.path)
         known.setdefault(self.name, []).append(asdict(Attempt(round(value, 4), note)))
-        with contextlib.suppress(OSError):
-            self.path.write_text(json.dumps(known, indent=1, ensure_ascii=False), encoding="utf-8")
+        write_kept(self.path, known)
         return self
-
-    def _all(self) -> dict[str, Any]:
-        try:
-            known = json.loads(self.path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
-        return known if isinstance(known, dict) else {}
 
     def __repr__(self) -> str:
         best = [f"{place}. {one.value:g} {self.unit}  {one.note}" for place, one in enumerate(self.attempts[:SHOWN], 1)]

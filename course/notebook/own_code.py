@@ -14,6 +14,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from course.notebook.kept import read_kept, write_kept
+
 if TYPE_CHECKING:
     from autograder.manifest import Assignment, Stage
     from autograder.questions.generate import Paper
@@ -83,31 +85,23 @@ class Progress:
     def __init__(self, path: Path, stage: str) -> None:
         self.path, self.stage = path, stage
 
-    def _read(self) -> dict[str, Any]:
-        try:
-            kept = json.loads(self.path.read_text(encoding="utf-8"))
-            return kept if isinstance(kept, dict) else {}
-        except (OSError, ValueError):
-            return {}
-
     @property
     def round(self) -> int:
         """The current turn; once all its questions are answered, the next one begins."""
-        own = self._read().get(self.stage, {})
+        own = read_kept(self.path).get(self.stage, {})
         return int(own.get("round", 0)) + (len(own.get("given", {})) >= int(own.get("of", COUNT)))
 
     def given(self, turn: int) -> dict[str, str]:
         """The letters answered in a turn, by question id."""
-        own = self._read().get(self.stage, {})
+        own = read_kept(self.path).get(self.stage, {})
         return dict(own.get("given", {})) if own.get("round") == turn else {}
 
     def keep(self, turn: int, question: str, letter: str, of: int) -> None:
         """Record an answer; only the first answer to each question counts."""
-        kept, given = self._read(), self.given(turn)
+        kept, given = read_kept(self.path), self.given(turn)
         given.setdefault(question, letter)
         kept[self.stage] = {"round": turn, "given": given, "of": of}
-        with contextlib.suppress(OSError):
-            self.path.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+        write_kept(self.path, kept)
 
 
 class Asked:

@@ -5,12 +5,12 @@ experiment opens. The choice is kept in `.predictions.json` next to the notebook
 for an answer: without buttons, as on paper or in an exported notebook, the question and its options are text.
 """
 
-import contextlib
 import html
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from course.notebook.kept import read_kept, write_kept
 
 KEPT = ".predictions.json"
 # Runs in the page: opens the first collapsed section after the button. The experiment is between the two.
@@ -31,21 +31,12 @@ class Prediction:
     @property
     def kept(self) -> str | None:
         """The recorded answer, even from an earlier session."""
-        given = self._all().get(self.question)
+        given = read_kept(self.path).get(self.question)
         return given if isinstance(given, str) else None
 
     def keep(self, answer: str) -> None:
         """Record an answer, replacing any earlier one. If the folder is read-only, nothing is recorded."""
-        known = self._all() | {self.question: answer}
-        with contextlib.suppress(OSError):
-            self.path.write_text(json.dumps(known, indent=1, ensure_ascii=False), encoding="utf-8")
-
-    def _all(self) -> dict[str, Any]:
-        try:
-            known = json.loads(self.path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
-        return known if isinstance(known, dict) else {}
+        write_kept(self.path, read_kept(self.path) | {self.question: answer})
 
     def _repr_html_(self) -> str:
         options = "".join(f"<li>{html.escape(option)}</li>" for option in self.options)

@@ -247,7 +247,7 @@ def test_batch_grades_groups_and_remembers_them(tmp_path, monkeypatch, capsys):
     assert {name: row["total"] for name, row in rows(out).items() if row["total"]} == dict.fromkeys(
         ("anna", "bob", "cleo"), "40"
     )
-    # A member stands for the submission that counts, and each list grades one submission again.
+    # A member's name selects the group's submission, so each of these lists regrades one submission.
     capsys.readouterr()
     for name in ("bob", "team", "cleo", "twice2"):
         (tmp_path / "list.txt").write_text(f"{name}\n", encoding="utf-8")

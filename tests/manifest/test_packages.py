@@ -23,10 +23,14 @@ def course(folder: Path, text: str) -> Path:
     return folder
 
 
-def test_the_assignments_of_a_package_are_there(tmp_path):
+@pytest.mark.parametrize("name", ["brought", "shared"])
+def test_the_assignments_of_a_package_are_there(tmp_path, name):
+    """By the name of the package, or of its entry point."""
     brought = course(tmp_path / "brought", f"[folders]\nassignments = '{ENGINE / 'autograder' / 'assignments'}'\n")
     (brought / "__init__.py").touch()
-    mine = course(tmp_path / "mine", '[folders]\npackages = ["brought"]\n')
+    (tmp_path / "brought-1.dist-info").mkdir()
+    (tmp_path / "brought-1.dist-info" / "entry_points.txt").write_text("[autograder.courses]\nshared = brought\n")
+    mine = course(tmp_path / "mine", f'[folders]\npackages = ["{name}"]\n')
     asked = (
         "from autograder.manifest import assignments\nfor one in assignments().values(): print(one.name, one.solution)"
     )
