@@ -32,7 +32,8 @@ def short_rows(test: TestResult) -> list[Row]:
     if test.hidden and test.status != "passed" and not test.message.startswith("The visible"):
         rows.append(Row("note", "The visible test passed, the hidden one did not:"))
     # An exception says more than the hint that it brings to mind.
-    said = [*test.hints[:1], test.message][:: -1 if test.status == "error" else 1]
+    hint = list(test.hints[:1])
+    said = [test.message, *hint] if test.status == "error" else [*hint, test.message]
     rows.append(Row("what", said[0]))
     rows += lines_of_code(test)
     if test.hints and (test.status == "error" or not test.short):
