@@ -15,7 +15,7 @@ from autograder.manifest import Stage, package_of
 from autograder.sandbox.last_call import KEPT
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
-from autograder.sandbox.student_faults import Forbidden, Place, Raised, StudentFault, needs_booleans
+from autograder.sandbox.student_faults import Forbidden, NotStarted, Place, Raised, StudentFault, needs_booleans
 from autograder.submissions.stage_with_standins import with_standins
 
 Outcome = tuple[BaseException | None, int]  # the error that ended a part, and the number of checks until then
@@ -86,7 +86,9 @@ def run_test(
     refused = any(isinstance(part_error, Forbidden) for part_error, _ in ended.values())  # that is not a slip
     if _no_fault(error) and not alone and not refused:
         for function in dict.fromkeys(wrong.values()):
-            if (used := stage.uses.get(function)) and not case.student.import_failure:
+            used = stage.uses.get(function, ())
+            ends = [ended[part][0] for part in wrong if wrong[part] == function]
+            if used and not case.student.import_failure and not all(_unwritten(end, used) for end in ends):
                 new_error, more = _with_code(case, with_standins(case.student.code, stage, used))
                 again = _of_parts(case, new_error, worth)
                 doubted = {*case.doubted, *wrong.values()} & {*used}  # else their own tests show the failure better
@@ -262,6 +264,14 @@ def passes(case: StageTestCase, student: Student) -> bool:
     finally:
         case.student = before
         case.checks, case.outcomes, case.warnings = results_before
+
+
+def _unwritten(error: BaseException | None, used: tuple[str, ...]) -> bool:
+    """Whether a function is not written yet that is none of these, so that stand-ins for these would not help."""
+    names = {path.rpartition(".")[2] for path in used}
+    return isinstance(error, NotStarted) and names.isdisjoint(
+        place.function.rpartition(".")[2] for place in error.where
+    )
 
 
 def _no_fault(error: BaseException | None) -> bool:

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.localization.trace import COLUMNS, Call, Trace
+from autograder.localization.trace import Call, Trace
+from autograder.worker.tracing.signature_weights import COLUMNS
 from autograder.worker.tracing.traced_values import OF_OTHERS, SIMPLE
 
 LIMIT = 3e-6  # between two signatures of the same tensor; rounding in float64 is far smaller

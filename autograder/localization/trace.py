@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from autograder.sandbox.limits import MAX_AXES, MOST_LINES, MOST_RAN, TRACE_NODES
+from autograder.worker.tracing.signature_weights import COLUMNS
 
-COLUMNS = 8  # of a signature
 GIVEN = 0  # the kind of a node that is not the result of an operation
 
 

@@ -1,6 +1,7 @@
 """Start, stop and watch workers: forks of a warm process on Linux, separate processes elsewhere."""
 
 import contextlib
+import functools
 import os
 import re
 import signal
@@ -40,6 +41,12 @@ OPTIONAL = {
     # These need system libraries, which a confined worker cannot read.
     **{name: rf"\b{name}\b" for name in ("sqlite3", "curses", "readline", "crypt", "nis")},
 }
+
+
+@functools.lru_cache(maxsize=32)  # every stage of a submission asks for the same texts
+def optional_in(source: str) -> frozenset[str]:
+    """The OPTIONAL modules that this source code may need."""
+    return frozenset(name for name, words in OPTIONAL.items() if re.search(words, source))
 
 
 def python_command(call: str) -> list[str]:
@@ -213,9 +220,8 @@ class ForkingWorkers:
 
     def provide(self, sources: Iterable[str]) -> None:
         """Import, in the warm process, libraries that these modules need but confined workers cannot import."""
-        text = "\n".join(sources) if self.confined else ""
-        wanted = [name for name, words in OPTIONAL.items() if re.search(words, text)]
-        for name in set(wanted) - self._provided:
+        needed = set().union(*map(optional_in, sources)) if self.confined else set()
+        for name in needed - self._provided:
             self._provided.add(name)
             with self._asking:
                 self._control.sendall(b"I" + ID.pack([*OPTIONAL].index(name)))

@@ -30,17 +30,18 @@ def with_innocent_code(seed):
     text = sources[module].rstrip("\n") + "\n\n\n" + IMPORTS
     for number, body in enumerate(chance.sample(HARMLESS, 3)):
         text += f"\n\ndef beside_{number}():\n{textwrap.indent(body, '    ')}\n\n\nbeside_{number}()\n"
-    return chosen, Submission(name, {**sources, module: text}), f"{seed}: {name}, {module}.py"
+    stages = [stage for stage in chosen.stages if module in stage.modules]  # the others never run this text
+    return chosen, stages, Submission(name, {**sources, module: text}), f"{seed}: {name}, {module}.py"
 
 
 def differences(both, seed):
-    chosen, submission, what = with_innocent_code(seed)
+    chosen, stages, submission, what = with_innocent_code(seed)
     found = []
     if forbidden := check_submission(submission, chosen, both[0]).forbidden:
         found.append(f"{what}: forbidden {forbidden}")
     for workers in both:
         for hidden in (None, seed):
-            report = grade(submission, chosen, workers, hidden_seed=hidden)
+            report = grade(submission, chosen, workers, stages, hidden_seed=hidden)
             lost = [(test.name, test.message) for test in report.tests if test.points != test.max_points]
             if lost:
                 found.append(f"{what}, hidden {hidden}, confined {workers is both[0]}: {lost}")

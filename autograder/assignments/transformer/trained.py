@@ -1,6 +1,7 @@
 """Shared by visible and hidden tests of models: the trained German-English model, and checks of dropout."""
 
 import contextlib
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -37,9 +38,12 @@ SUBLAYERS = {  # the linear layer that each sub-layer ends with
 }
 
 
+@functools.cache  # a class needs them for every student
 def numbers(*shape: int, name: str = "") -> np.ndarray:
-    """Standard normal numbers, the same for the same shape and name."""
-    return np.random.Generator(np.random.PCG64((*name.encode(), *shape))).standard_normal(shape)
+    """Standard normal numbers, the same for the same shape and name; read-only."""
+    values = np.random.Generator(np.random.PCG64((*name.encode(), *shape))).standard_normal(shape)
+    values.flags.writeable = False
+    return values
 
 
 def small_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:

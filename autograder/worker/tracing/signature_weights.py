@@ -2,6 +2,7 @@
 
 import numpy as np
 
+COLUMNS = 8  # of a signature
 BLOCK = 8192  # elements processed together
 PRIME = 9973  # elements and axes are counted modulo this
 STEPS = 0.6180339887498949, 0.4142135623730951

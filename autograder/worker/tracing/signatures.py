@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from autograder.worker.tracing.signature_weights import BLOCK, PRIME, STEPS, WEIGHTS
+from autograder.worker.tracing.signature_weights import BLOCK, COLUMNS, PRIME, STEPS, WEIGHTS
 
-COLUMNS = 8  # of a signature
 WHOLE = 1 << 19  # elements; a larger tensor is subsampled
 NESTED = 4  # levels of nested lists
 LARGE = 1e30

@@ -23,7 +23,8 @@ from autograder.sandbox.limits import TRACE_NODES, TRACE_SECONDS
 from autograder.worker.operation_costs import more
 from autograder.worker.ready_made_parts import is_trusted, methods
 from autograder.worker.tracing.function_calls import FunctionCalls
-from autograder.worker.tracing.signatures import COLUMNS, looked_at, signature, tensors_in
+from autograder.worker.tracing.signature_weights import COLUMNS
+from autograder.worker.tracing.signatures import looked_at, signature, tensors_in
 from autograder.worker.tracing.tensor_memory import memory_of, version_of
 from autograder.worker.tracing.trace_recorder import GIVEN, GRADIENT, MADE, TRAINED, Record
 from autograder.worker.tracing.traced_values import REPEATED, Series, is_array, plain
