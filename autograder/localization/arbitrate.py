@@ -7,7 +7,7 @@
 | edits of two lines fix it | one of them may be wrong |
 | an edit of one line fixes the call, and breaks another test | the line is probably wrong |
 | a suspect with correct inputs, where a known step, call or use is missing | the line is probably wrong |
-| a suspect with correct inputs, and no such expectation | the line may be wrong |
+| a suspect with correct inputs, and no such expectation, or in which another function ran | the line may be wrong |
 | a suspect with inputs that may be right by chance | that line or those of its inputs may be wrong |
 | only masks or chosen positions are unknown to correct code, on at most two lines | one of them may be wrong |
 """
@@ -70,7 +70,7 @@ def arbitrate(suspects: Sequence[Suspect], repairs: Sequence[Repair]) -> Diagnos
 
 def _confidence(suspect: Suspect) -> Confidence:
     """How sure a suspect without a repair is. A wrong value alone may come from a number that no trace shows."""
-    expects = suspect.kind in ("call", "discarded") or (suspect.step and not suspect.before)
+    expects = suspect.kind in ("call", "discarded") or (suspect.step and not suspect.before and not suspect.runs_own)
     return Confidence.PROBABLE if expects else Confidence.POSSIBLE
 
 

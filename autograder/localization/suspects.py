@@ -33,6 +33,7 @@ class Suspect:
     instead: str = ""  # the neighbouring module to which these inputs belong
     sources: tuple[Line, ...] = ()  # lines of inputs that are right only by weak evidence
     founded: bool = True  # whether at least one of its inputs is certainly right
+    runs_own: bool = False  # whether another of the student's functions ran in it: the fault may be there
 
 
 def find_suspects(alignment: Alignment, source: Source) -> list[Suspect]:
@@ -64,6 +65,7 @@ def _wrong_values(alignment: Alignment, given: Given, inside: set[int]) -> Itera
         inside: calls with wrong inputs; the wrong values inside them are consequences.
     """
     trace = alignment.trace
+    calling = {caller for line, caller in zip(trace.lines, trace.callers, strict=True) if line != caller}
     for node in range(_last(alignment)):
         wrong = trace.made[node] and alignment.used[node] and not alignment.right[node] and not alignment.weak[node]
         if not wrong or not all(alignment.right[source] for source in trace.inputs[node]):
@@ -79,7 +81,8 @@ def _wrong_values(alignment: Alignment, given: Given, inside: set[int]) -> Itera
         inputs = [alignment.reference.steps[number].name for number in sorted(alignment.named_before(node))]
         weak, founded = _evidence(alignment, node)
         founded = (founded or bool(step or inputs)) and not _right_before(alignment, node)
-        yield Suspect(line, "value", node, step, before, tuple(inputs), sources=weak, founded=founded)
+        own = line in calling
+        yield Suspect(line, "value", node, step, before, tuple(inputs), "", "", weak, founded, own)
 
 
 def _weak_values(alignment: Alignment, given: Given) -> Iterator[Suspect]:

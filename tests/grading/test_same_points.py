@@ -15,7 +15,7 @@ from tests.support.innocent_lines import PROGRAMS
 
 pytestmark = needs_confinement
 # In one module, a few of the innocent programs; each is run once, before the module is used.
-HARMLESS = [body for body in PROGRAMS if "get_type_hints" not in body]  # which is forbidden
+HARMLESS = [body for body in PROGRAMS if "get_type_hints" not in body and "pickle" not in body]  # which are forbidden
 IMPORTS = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
 
 

@@ -1,5 +1,7 @@
 """Which lines are suspected, on traces made by hand: in milliseconds, without a worker."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -71,6 +73,14 @@ def test_what_comes_after_a_wrong_value_is_not_suspected():
     assert [one.line.number for one in suspected(attention(scale=8.0))] == [3]
 
 
+def test_a_line_that_called_another_function_of_the_student_says_so():
+    trace = traced(attention(scale=8.0))
+    called = replace(trace, callers=(None, None, None, line(3), *trace.callers[4:]))  # line 2 ran inside line 3
+    right = reference(attention())
+    found = [find_suspects(align(one, right), Source({"mha.py": TEXT}))[0].runs_own for one in (trace, called)]
+    assert found == [False, True]
+
+
 def call(path, inputs, outputs, number):
     return Call(path, line(number), -1, inputs, outputs)
 
@@ -126,6 +136,8 @@ def repair(number, breaks=""):
         ([VALUE], [repair(2)], [2], Confidence.PROBABLE),
         ([VALUE], [], [3], Confidence.POSSIBLE),
         ([STEP], [], [3], Confidence.PROBABLE),
+        ([replace(STEP, runs_own=True)], [], [3], Confidence.POSSIBLE),
+        ([replace(STEP, runs_own=True)], [repair(3)], [3], Confidence.PROVED),
         ([VALUE], [repair(3, "another test")], [3], Confidence.PROBABLE),
         ([], [repair(2), repair(4)], [2, 4], Confidence.POSSIBLE),
         ([WEAK], [], [8, 7], Confidence.POSSIBLE),
