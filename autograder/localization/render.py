@@ -50,6 +50,8 @@ def _mark(line: Line, source: Source, state: str, steps: tuple[str, ...]) -> Lin
 def _where(diagnosis: Diagnosis, source: Source) -> list[str]:
     places = " or ".join(f"{line.file}:{line.number}" for line in diagnosis.lines)
     code = [CODE + text_of(line, source.texts) for line in diagnosis.lines]
+    if diagnosis.repair and diagnosis.repair.edit.call:  # the line itself is right
+        return [f"A line {diagnosis.confidence.value.replace('wrong', 'missing')} before {places}:", *code]
     return [f"{places} {diagnosis.confidence.value}:", *code]
 
 
@@ -58,12 +60,12 @@ def _why(diagnosis: Diagnosis) -> list[str]:
     if diagnosis.claim:
         return [CLAIMS[diagnosis.claim].format(name=diagnosis.name)]
     if repair and repair.edit.call:
-        return [f"Calling {repair.edit.call} before this line fixes this call."]
+        return [f"With a call of {repair.edit.call} before this line, the result is right."]
     if repair and repair.edit.kind == "renewal":
-        return [f"Running this line in each round of the loop in line {repair.edit.other} fixes this call."]
+        return [f"If this line runs in each round of the loop in line {repair.edit.other}, the result is right."]
     if repair and repair.edit.other:
-        return [f"Exchanging it with the statement in line {repair.edit.other} fixes this call."]
-    fixes = ["Changing this line alone fixes this call."] if repair and not repair.breaks else []
+        return [f"If it changes places with the statement in line {repair.edit.other}, the result is right."]
+    fixes = ["A change to this line alone makes the result right."] if repair and not repair.breaks else []
     if suspect is None:
         return fixes
     if suspect.kind == "discarded":
@@ -73,13 +75,9 @@ def _why(diagnosis: Diagnosis) -> list[str]:
         return [f"It calls {suspect.called}{meant}."]
     if suspect.kind == "return":
         returned = " and ".join(suspect.inputs)
-        return [
-            f"It returns {returned}; correct code returns something else."
-            if returned
-            else "It returns the wrong value."
-        ]
+        return [f"Correct code does not return {returned} here." if returned else "It returns the wrong value."]
     if suspect.step and suspect.before and not repair:
-        return [f"A step is missing before this line: {suspect.step}."]
+        return [f"Perhaps a step is missing before this line: {suspect.step}."]
     return [f"Expected here: {suspect.step}."] if suspect.step else fixes
 
 

@@ -18,12 +18,12 @@ FAILS = {
         *("transformer", "decoder", "decoder", "self.encoder_attn(x, encoder_out", "self.self_attn(x, encoder_out"),
         "It calls self_attn with the inputs of encoder_attn.",
     ),
-    "exception": (*("transformer", "mha", "mha", "transpose(-2, -1)", "transpose(-2, -2)"), "fixes this call."),
+    "exception": (*("transformer", "mha", "mha", "transpose(-2, -1)", "transpose(-2, -2)"), "makes the result right."),
     "discarded": (
         *("transformer", "mha", "mha", "scores = scores.masked_fill(", "scores.masked_fill("),
         "Its result is discarded",
     ),
-    "number": (*("variants", "generate", "generate", "cache[0][0].size(2)", "cache[0][0].size(1)"), "fixes this call."),
+    "number": (*("variants", "generate", "generate", "cache[0][0].size(2)", "cache[0][0].size(1)"), "makes the result right."),
 }
 # The same for what a repeated call shows, beside a message or a warning.
 REPEATED = {
