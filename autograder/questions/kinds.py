@@ -114,10 +114,18 @@ def heatmap(lab: Lab) -> Iterator[Draft]:
 def _pictured(call: Call, place: tuple[Place, str] | None) -> str:
     """The contents of a picture, in words."""
     if place is None:
-        return f"`result{[-1, *[0] * (np.ndim(call.base.values[0]) - 3)] if np.ndim(call.base.values[0]) > 2 else ''}`"
+        axes = np.ndim(call.base.values[0])
+        return f"the result{_where(axes)}"
     axes = next(len(one.shape or ()) for one in reversed(call.base.lines) if (one.place, one.name) == place)
+    return f"the attention weights of line {place[0][1]}{_where(axes)} (rows: queries, columns: keys)"
+
+
+def _where(axes: int) -> str:
+    """Which matrix of a tensor a picture shows, in words and as an index: the last of the batch, else the first."""
+    words = ["the last sequence of the batch", "head 0" if axes == 4 else "", *[""] * axes]
     index = [-1, *[0] * (axes - 3)]
-    return f"the attention weights of line {place[0][1]} at `{index}` (rows: queries, columns: keys)"
+    named = " and ".join(filter(None, words[: axes - 2]))
+    return f" for {named}, that is, at index `{index}`" if axes > 2 else ""
 
 
 def _map(outcome: Outcome, place: tuple[Place, str] | None) -> np.ndarray | None:
@@ -199,7 +207,7 @@ def failing_test(lab: Lab) -> Iterator[Draft]:
             fails = [name for name, passed in passing.items() if not passed]
             if len(fails) == 1:  # of several, some may fail only because they use the changed function
                 right = lab.title(fails[0])
-                pool = {lab.title(name): "It passes." for name in passing if name not in fails}
+                pool = {lab.title(name): "This test passes." for name in passing if name not in fails}
                 text = f"{one.sentence} Which of these tests fails then?"
                 yield Draft(text, right, pool, "The tests were run with this change.", [one.own])
 

@@ -57,6 +57,12 @@ def test_the_box_translates_and_says_what_is_wrong():
         assert "enter one German sentence" in shown.value
 
 
+def test_a_weak_model_says_first_what_to_expect():
+    box = SentenceBox(str.upper, "x", "Type", "It is weak.")
+    assert repr(box).startswith("It is weak.")
+    assert "It is weak." in box._panel().children[0].value
+
+
 def test_what_a_model_says_is_text():
     panel = SentenceBox(lambda text: f"<b>{text}", "x", "Type")._panel()
     assert "&lt;b&gt;x" in panel.children[2].value
