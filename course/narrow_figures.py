@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
+FRAME = 4  # pixels: the frame of a panel, which is not part of its labels
+
 
 def stack(pictures: Mapping[str, bytes], spans: Sequence[tuple[int, ...]], most: int) -> dict[str, bytes]:
     """Cut pictures of a figure, PNG files, between its columns of panels; return them with the pieces stacked.
@@ -31,7 +33,7 @@ def stack(pictures: Mapping[str, bytes], spans: Sequence[tuple[int, ...]], most:
     cuts = _cuts(first, spans)
     if not cuts:
         return {}
-    labels = (0, spans[0][0]) if _shared(first, spans, cuts) else (0, 0)
+    labels = (0, spans[0][0] - FRAME) if _shared(first, spans, cuts) else (0, 0)
     rows: list[list[tuple[int, int]]] = []
     for piece in itertools.pairwise(cuts):
         room = most - sum(end - start for start, end in rows[-1]) if rows else 0

@@ -112,20 +112,21 @@ def heatmap(lab: Lab) -> Iterator[Draft]:
 
 
 def _pictured(call: Call, place: tuple[Place, str] | None) -> str:
-    """The contents of a picture, in words."""
+    """The contents of a picture, in words and with an index."""
     if place is None:
-        axes = np.ndim(call.base.values[0])
-        return f"the result{_where(axes)}"
+        index, named = _matrix(np.ndim(call.base.values[0]))
+        return f"`result{index}`" + (f", {named}" if named else "")
     axes = next(len(one.shape or ()) for one in reversed(call.base.lines) if (one.place, one.name) == place)
-    return f"the attention weights of line {place[0][1]}{_where(axes)} (rows: queries, columns: keys)"
+    index, named = _matrix(axes)
+    where = f" for {named}, at index `{index}`" if named else ""
+    return f"the attention weights of line {place[0][1]}{where} (rows: queries, columns: keys)"
 
 
-def _where(axes: int) -> str:
-    """Which matrix of a tensor a picture shows, in words and as an index: the last of the batch, else the first."""
-    words = ["the last sequence of the batch", "head 0" if axes == 4 else "", *[""] * axes]
-    index = [-1, *[0] * (axes - 3)]
-    named = " and ".join(filter(None, words[: axes - 2]))
-    return f" for {named}, that is, at index `{index}`" if axes > 2 else ""
+def _matrix(axes: int) -> tuple[str, str]:
+    """Which matrix of a tensor a picture shows: the last of the batch, else the first; as an index and in words."""
+    index = [-1, *[0] * (axes - 3)][: max(axes - 2, 0)]
+    named = "the last sequence of the batch" + (" and head 0" if axes == 4 else "")
+    return (str(index), named) if index else ("", "")
 
 
 def _map(outcome: Outcome, place: tuple[Place, str] | None) -> np.ndarray | None:
