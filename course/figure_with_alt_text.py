@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from matplotlib import rcParams
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
@@ -15,14 +16,11 @@ from matplotlib.lines import Line2D
 from matplotlib.spines import Spine
 from matplotlib.text import Text
 
+from course.narrow_figures import stack
+from course.page_style import SMALLEST, STRIP, STYLE, boxed, two_forms
+
 DPI = 100
 PALE = "#d6d9dd"  # replaces black on a dark page
-# How JupyterLab, pages from nbconvert, Sphinx themes, VS Code and Colab mark dark themes.
-DARK = ('[data-jp-theme-light="false"]', '[data-theme="dark"]', "body.vscode-dark", 'html[theme="dark"]')
-STYLE = (
-    f"<style>{', '.join(f'{page} .tc-light' for page in DARK)} {{ display: none }} "
-    f"{', '.join(f'{page} .tc-dark' for page in DARK)} {{ display: inline !important }}</style>"
-)
 
 
 class AltFigure(Figure):
@@ -39,7 +37,7 @@ class AltFigure(Figure):
 
     def image(self) -> str:
         """The figure as HTML, sharp on high-resolution screens."""
-        return image(self, self.alt, 2 * DPI, round(self.get_figwidth() * DPI))
+        return image(self, self.alt, 2 * DPI, DPI)
 
     def _repr_html_(self) -> str:
         return self.image()
@@ -54,24 +52,56 @@ class AltFigure(Figure):
         return self.alt or super().__repr__()
 
 
-def image(figure: Figure, alt: str, dpi: int, width: int | None = None, **saving: Any) -> str:
+def image(figure: Figure, alt: str, dpi: int, shown: int = 0, **saving: Any) -> str:
     """A figure as an HTML image with a dark variant. If styles are not allowed, the light one is shown.
+
+    It shrinks with the page until its smallest text has 11 pixels. On a narrow page its panels are below each other.
 
     Args:
         alt: the figure in words.
-        width: of the image on the page, in pixels; by default its own width.
+        dpi: the resolution.
+        shown: the pixels per inch on the page; by default as many.
         saving: further arguments of `savefig`.
     """
-    words = f'alt="{html.escape(alt)}"' + (f' width="{width}"' if width else "")
-    light = base64.b64encode(_png(figure, dpi, facecolor="white", **saving)).decode("ascii")
+    pictures = {"light": _png(figure, dpi, facecolor="white", **saving)}
     with _pale(figure):
-        dark = base64.b64encode(_png(figure, dpi, facecolor="none", **saving)).decode("ascii")
-    return (
-        f'{STYLE}<img class="tc-light" {words} style="max-width:100%;height:auto;background:white" '
-        f'src="data:image/png;base64,{light}">'
-        f'<img class="tc-dark" {words} style="max-width:100%;height:auto;display:none" '
-        f'src="data:image/png;base64,{dark}">'
-    )
+        pictures["dark"] = _png(figure, dpi, facecolor="none", **saving)
+    scale = (shown or dpi) / dpi
+    least = SMALLEST * 72 / (_smallest_text(figure) * dpi * scale)  # as a share of the width
+    wide = _tags(pictures, alt, scale, least)
+    left = 0.0
+    if saving.get("bbox_inches") == "tight":
+        left = figure.get_tightbbox().x0 - rcParams["savefig.pad_inches"]
+    panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
+    spans = {tuple(round((x / figure.dpi - left) * dpi) for x in axes.get_window_extent().intervalx) for axes in panels}
+    stacked = {} if figure.subfigs else stack(pictures, sorted(spans), round(STRIP / scale))
+    if not stacked:
+        return STYLE + boxed(wide)
+    return STYLE + two_forms(wide, _tags(stacked, alt, scale, least), round(_width(pictures["light"]) * scale * least))
+
+
+def _tags(pictures: dict[str, bytes], alt: str, scale: float, least: float) -> str:
+    """The light and the dark picture as <img>."""
+    width = round(_width(pictures["light"]) * scale)
+    style = f"max-width:max(100%,{round(width * min(1, least))}px);height:auto"
+    tags = []
+    for name, data in pictures.items():
+        look = "background:white" if name == "light" else "display:none"
+        source = f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
+        words = f'alt="{html.escape(alt)}" width="{width}" style="{style};{look}"'
+        tags.append(f'<img class="tc-{name}" {words} src="{source}">')
+    return "".join(tags)
+
+
+def _width(png: bytes) -> int:
+    """The width of a picture, which is at a fixed place in a PNG file."""
+    return int.from_bytes(png[16:20], "big")
+
+
+def _smallest_text(figure: Figure) -> float:
+    """The size of the smallest text in a figure, in points."""
+    texts = (text for text in figure.findobj(Text) if isinstance(text, Text) and text.get_visible())
+    return min((float(text.get_fontsize()) for text in texts if text.get_text().strip()), default=12.0)
 
 
 def _png(figure: Figure, dpi: int, **saving: Any) -> bytes:

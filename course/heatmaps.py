@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from course.text import Tokenizer
 
 KINDS = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "cross-attention"}
-WIDE = 11.0  # inches; a wider figure does not fit into a notebook
+WIDE = 9.2  # inches; a wider figure does not fit into a notebook beside the file browser
 
 
 def show_heatmaps(
@@ -87,7 +87,7 @@ def show_heatmaps(
         if j == 0:
             axes.set_ylabel(f"{row_titles[i]}\n{ylabel}" if row_titles else ylabel)
         if titles and (i == 0 or len(titles) > columns):
-            axes.set_title(titles[i * columns + j])
+            axes.set_title(titles[i * columns + j], loc="center" if columns > 1 else "left")
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(MaxNLocator(integer=True))
         if xticks is not None:
@@ -100,12 +100,13 @@ def show_heatmaps(
 
 
 KEY_LABELS = 0.6  # inches for the words below a row
+CELL = 0.19  # inches
 
 
 def natural_size(shape: tuple[int, ...]) -> tuple[float, float]:
     """The figure size in inches at which the tokens are readable."""
     rows, columns, queries, keys = shape
-    return 1.2 + columns * (0.6 + 0.24 * keys), 0.9 + rows * (0.5 + 0.24 * queries)
+    return 1.2 + columns * (0.25 + CELL * keys), 0.9 + rows * (0.45 + CELL * queries)
 
 
 def _range(panels: "np.ndarray") -> tuple[float, float]:

@@ -112,12 +112,21 @@ def heatmap(lab: Lab) -> Iterator[Draft]:
 
 
 def _pictured(call: Call, place: tuple[Place, str] | None) -> str:
-    """The contents of a picture, in words."""
+    """The contents of a picture, in words and with an index."""
     if place is None:
-        return f"`result{[-1, *[0] * (np.ndim(call.base.values[0]) - 3)] if np.ndim(call.base.values[0]) > 2 else ''}`"
+        index, named = _matrix(np.ndim(call.base.values[0]))
+        return f"`result{index}`" + (f", {named}" if named else "")
     axes = next(len(one.shape or ()) for one in reversed(call.base.lines) if (one.place, one.name) == place)
-    index = [-1, *[0] * (axes - 3)]
-    return f"the attention weights of line {place[0][1]} at `{index}` (rows: queries, columns: keys)"
+    index, named = _matrix(axes)
+    where = f" for {named}, at index `{index}`" if named else ""
+    return f"the attention weights of line {place[0][1]}{where} (rows: queries, columns: keys)"
+
+
+def _matrix(axes: int) -> tuple[str, str]:
+    """Which matrix of a tensor a picture shows: the last of the batch, else the first; as an index and in words."""
+    index = [-1, *[0] * (axes - 3)][: max(axes - 2, 0)]
+    named = "the last sequence of the batch" + (" and head 0" if axes == 4 else "")
+    return (str(index), named) if index else ("", "")
 
 
 def _map(outcome: Outcome, place: tuple[Place, str] | None) -> np.ndarray | None:
@@ -199,7 +208,7 @@ def failing_test(lab: Lab) -> Iterator[Draft]:
             fails = [name for name, passed in passing.items() if not passed]
             if len(fails) == 1:  # of several, some may fail only because they use the changed function
                 right = lab.title(fails[0])
-                pool = {lab.title(name): "It passes." for name in passing if name not in fails}
+                pool = {lab.title(name): "This test passes." for name in passing if name not in fails}
                 text = f"{one.sentence} Which of these tests fails then?"
                 yield Draft(text, right, pool, "The tests were run with this change.", [one.own])
 

@@ -8,6 +8,7 @@ from autograder.grading.results import NOT_JUDGED, PartResult, TestResult
 CODE = "    "  # the prefix of a row of code in the sentences about lines
 UNWRITTEN = re.compile(r"^Stage \d+: ")  # the beginning of a stub's message
 CORRECT = "Correct up to here:"
+SHAPES = "shapes "  # the prefix of the shapes in the line of an exception, among the details
 
 
 @dataclass(frozen=True)
@@ -31,15 +32,15 @@ def short_rows(test: TestResult) -> list[Row]:
     rows = [Row("parts", parts_line(test))] if len({part.status for part in test.parts}) > 1 else []
     if test.hidden and test.status != "passed" and not test.message.startswith("The visible"):
         rows.append(Row("note", "The visible test passed, the hidden one did not:"))
-    # An exception says more than the hint that it brings to mind.
-    hint = list(test.hints[:1])
-    said = [test.message, *hint] if test.status == "error" else [*hint, test.message]
-    rows.append(Row("what", said[0]))
-    rows += lines_of_code(test)
-    if test.hints and (test.status == "error" or not test.short):
-        rows.append(Row("numbers", said[1]))
-    if test.short:
-        rows.append(Row("numbers", test.short))
+    hint = "".join(test.hints[:1])
+    if test.status == "error":
+        # An exception, its shapes and its line say more than the hint that they bring to mind.
+        shapes = "".join(detail.removeprefix(SHAPES).strip() for detail in test.details if detail.startswith(SHAPES))
+        rows += [Row("what", test.message), Row("numbers", f"Shapes: {shapes}" if shapes else ""), *lines_of_code(test)]
+        rows += [Row("numbers", test.short), Row("numbers", hint)]
+    else:
+        rows += [Row("what", hint or test.message), *lines_of_code(test)]
+        rows += [Row("numbers", test.message if hint and not test.short else ""), Row("numbers", test.short)]
     return [row for row in rows if row.text]
 
 

@@ -22,17 +22,30 @@ def _kind(stage: str, done: Collection[str]) -> str:
     return "new" if stage in done else "kept"
 
 
+WIDTH = 440  # narrow enough for the text to have 11 pixels beside an open file browser
+
+
+def _drawing(height: int, title: str, words: str) -> Drawing:
+    """An empty drawing with its legend on top."""
+    d = Drawing(WIDTH, height, title, words)
+    d.box(20, 14, 26, 20, "", "new")
+    d.text(56, 24, "your code passes its tests", anchor="start")
+    d.box(20, 42, 26, 20, "", "kept")
+    d.text(56, 52, "not finished yet", anchor="start")
+    return d
+
+
 def _chain(words: str, titles: Mapping[str, str], done: Collection[str]) -> Drawing:
-    rows = -(-len(titles) // 4)
-    d = Drawing(1010, 40 + 100 * rows, "The stages of this assignment", f"The stages one after the other. {words}")
+    rows = -(-len(titles) // 2)
+    d = _drawing(90 + 104 * rows, "The stages of this assignment", f"The stages one after the other. {words}")
     for number, (name, title) in enumerate(titles.items()):
-        row, column = divmod(number, 4)
-        x, y = 20 + 250 * column, 25 + 100 * row
-        d.box(x, y, 220, 66, "", _kind(name, done))
-        d.text(x + 110, y + 33, "\n".join([f"stage {number + 1}", *_two_lines(title)]), "small")
+        row, column = divmod(number, 2)
+        x, y = 15 + 215 * column, 80 + 104 * row
+        d.box(x, y, 195, 76, "", _kind(name, done))
+        d.text(x + 97, y + 38, "\n".join([f"stage {number + 1}", *_two_lines(title)]))
         if number + 1 < len(titles):
-            d.arrow((x + 220, y + 33), (x + 249, y + 33)) if column < 3 else d.arrow(
-                (x + 110, y + 66), (x + 110, y + 83), (130, y + 83), (130, y + 99)
+            d.arrow((x + 195, y + 38), (x + 214, y + 38)) if column == 0 else d.arrow(
+                (x + 97, y + 76), (x + 97, y + 90), (112, y + 90), (112, y + 103)
             )
     return d
 
@@ -44,43 +57,39 @@ def _two_lines(title: str) -> Sequence[str]:
 
 
 def _transformer(words: str, done: Collection[str]) -> Drawing:
-    d = Drawing(
-        1040,
-        400,
+    d = _drawing(
+        690,
         "Your Transformer",
-        "Above, the encoder: German tokens, positions, then layers of attention and feed-forward network. Below, the "
-        "decoder: English tokens, positions, then layers of masked self-attention, cross-attention to the encoder's "
-        f"output, and feed-forward network; scores of the next token, which the loop appends to the input. {words}",
+        "From bottom to top. On the left, the encoder: German text, positions, then layers of attention and "
+        "feed-forward network. On the right, the decoder: English text, positions, then layers of masked "
+        "self-attention, cross-attention to the encoder's output, and feed-forward network; then the next token, "
+        f"which the loop appends to the English text. {words}",
     )
-    d.text(20, 24, "green: your stage passes its tests; dashed: still to be written; blue: tokens", "small", "start")
+    d.box(20, 70, 26, 20, "", "network")
+    d.text(56, 80, "text in and out", anchor="start")
 
-    def line(y: float, name: str, parts: Sequence[tuple[str, str]], layer: str, title: str) -> float:
-        d.box(20, y - 22, 90, 44, name, "token")
-        d.arrow((110, y), (140, y))
-        d.box(140, y - 28, 100, 56, "positions\n(stage 2)", _kind("pe", done))
-        d.box(270, y - 62, 62 + 158 * len(parts), 124, "", _kind(layer, done))
-        d.text(282, y - 46, title, "small", "start")
-        d.arrow((240, y), (300, y))
-        for number, (text, stage) in enumerate(parts):
-            x = 300 + 158 * number
-            d.box(x, y - 28, 132, 56, text, _kind(stage or layer, done))
-            if number + 1 < len(parts):
-                d.arrow((x + 132, y), (x + 158, y))
-        return 300 + 158 * len(parts) - 26
+    def column(x: float, text: str, layer: str, title: str, parts: Sequence[tuple[str, str]]) -> None:
+        """Draw a column from its text up to its last part."""
+        d.box(x + 30, 590, 110, 36, text, "network")
+        d.arrow((x + 85, 590), (x + 85, 568))
+        d.box(x + 12, 516, 146, 52, "positions\n(stage 2)", _kind("pe", done))
+        top = 458 - 82 * len(parts)
+        d.box(x, top, 170, 492 - top, "", _kind(layer, done))
+        d.text(x + 14, top + 26, title, anchor="start")
+        for number, (part, stage) in enumerate(parts):
+            y = 426 - 82 * number
+            d.arrow((x + 85, 516 if number == 0 else y + 82), (x + 85, y + 52))
+            d.box(x + 12, y, 146, 52, part, _kind(stage or layer, done))
 
     attention = "attention\n(stage 1)"
-    end = line(115, "German", [(f"self-{attention}", "mha"), ("feed-\nforward", "")], "encoder", "encoder (stage 3)")
-    low = 280
-    last = line(
-        low,
-        "English",
-        [(f"self-{attention}", "mha"), (f"cross-{attention}", "mha"), ("feed-\nforward", "")],
-        "decoder",
-        "decoder (stage 4)",
-    )
-    d.arrow((end, 115), (690, 115), (690, 195), (524, 195), (524, low - 28))
-    d.arrow((last, low), (840, low))
-    d.box(840, low - 28, 150, 56, "next token", "token")
-    d.arrow((915, low + 28), (915, 370), (65, 370), (65, low + 22))
-    d.box(430, 352, 190, 38, "the loop (stage 5)", _kind("inference", done))
+    network = ("feed-forward\nnetwork", "")
+    column(20, "German", "encoder", "encoder\n(stage 3)", [(f"self-{attention}", "mha"), network])
+    parts = [(f"self-{attention}", "mha"), (f"cross-{attention}", "mha"), network]
+    column(235, "English", "decoder", "decoder\n(stage 4)", parts)
+    d.arrow((178, 370), (247, 370))
+    d.arrow((360, 262), (360, 172))
+    d.box(250, 118, 140, 54, "next token", "network")
+    d.arrow((390, 145), (422, 145), (422, 658), (395, 658))
+    d.box(245, 640, 150, 38, "loop (stage 5)", _kind("inference", done))
+    d.arrow((320, 640), (320, 626))
     return d

@@ -114,7 +114,7 @@ def show_in_notebook(desk: "Desk", stage: "Stage", report: "Report", folder: Pat
 
 
 def overview(folder: str | Path = ".", assignment: str | None = None) -> "Table":
-    """Show all stages in their saved state: the notebook, the modules to write, the points.
+    """Show all stages in their saved state, with links to their notebooks: the modules to write, the points.
 
     Args:
         folder: the folder of the modules.
@@ -134,18 +134,17 @@ def overview(folder: str | Path = ".", assignment: str | None = None) -> "Table"
     rows = []
     for standing in standings:
         modules = ", ".join(f"{module}.py" for module in standing.stage.modules)
-        rows.append(
-            [f"{standing.stage.number} {standing.stage.title}", Link(standing.stage.notebook), modules, standing.words]
-        )
+        title = Link(standing.stage.notebook, f"{standing.stage.number} {standing.stage.title}")
+        rows.append([title, modules, standing.words])
     reached, most = (
         sum(standing.points or 0 for standing in standings),
         sum(standing.stage.max_points for standing in standings),
     )
-    rows.append(["all", "", "", f"{points(reached)} of {points(most)}"])
+    rows.append(["all", "", f"{points(reached)} of {points(most)}"])
     titles = {standing.stage.name: standing.stage.title for standing in standings}
     done = {standing.stage.name for standing in standings if standing.state == "full"}
     picture = stage_picture(desk.assignment.name, titles, done)
-    return Overview(picture, ["stage", "notebook", "you write in", "points"], rows)
+    return Overview(picture, ["stage", "you write in", "points"], rows)
 
 
 def show_errors(stage: str | None = None) -> "AltFigure | None":

@@ -6,6 +6,8 @@ import html
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from course.page_style import boxed
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -27,7 +29,14 @@ def working(words: str) -> Iterator[None]:
 
 
 class Link(str):
-    """A table cell that links to the file that it names."""
+    """A table cell that links to a file; its text is the file's name, if no other is given."""
+
+    file: str
+
+    def __new__(cls, file: str, text: str = "") -> "Link":
+        made = super().__new__(cls, text or file)
+        made.file = file
+        return made
 
 
 class Table:
@@ -45,7 +54,7 @@ class Table:
             "<tr>" + "".join(f'<td style="{style}">{_html(cell)}</td>' for cell in row) + "</tr>" for row in self.rows
         )
         caption = f'<caption style="{style}">{html.escape(self.caption)}</caption>' if self.caption else ""
-        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return boxed(f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
 
     def __repr__(self) -> str:
         lines = [self.header, *self.rows]
@@ -55,7 +64,7 @@ class Table:
 
 
 class Overview(Table):
-    """A table below a drawing, which notebooks show as an image."""
+    """A table beside a drawing, which notebooks show as an image; on narrow pages, below it."""
 
     def __init__(self, drawing: "Drawing", header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         super().__init__(header, rows)
@@ -64,8 +73,9 @@ class Overview(Table):
     def _repr_html_(self) -> str:
         data = base64.b64encode(self.drawing.svg().encode()).decode("ascii")
         alt = html.escape(f"{self.drawing.title}. {self.drawing.description}")
-        picture = f'<img alt="{alt}" style="max-width:100%;height:auto" src="data:image/svg+xml;base64,{data}">'
-        return picture + super()._repr_html_()
+        image = f'<img alt="{alt}" style="max-width:100%;height:auto" src="data:image/svg+xml;base64,{data}">'
+        parts = f'<div style="max-width:100%">{image}</div>{super()._repr_html_()}'
+        return f'<div style="display:flex;flex-wrap:wrap;gap:1em;align-items:flex-start">{parts}</div>'
 
 
 def _words(cell: Any) -> str:
@@ -86,7 +96,7 @@ def _number(value: float) -> str:
 
 def _html(cell: str) -> str:
     words = html.escape(cell)
-    return f'<a href="{words}">{words}</a>' if isinstance(cell, Link) else words
+    return f'<a href="{html.escape(cell.file)}">{words}</a>' if isinstance(cell, Link) else words
 
 
 def show(figure: "Figure", description: str) -> None:

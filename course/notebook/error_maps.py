@@ -60,7 +60,7 @@ def error_figure(error: "Incorrect") -> "AltFigure":
     ]
     wide = columns > 2 * rows  # wide panels are stacked vertically
     across, down = (1, len(shown)) if wide else (len(shown), 1)
-    scale = max(0.04, min(0.22, 7 / (columns * across), 5 / (rows * down)))
+    scale = max(0.04, min(0.22, 6 / (columns * across), 5 / (rows * down)))
     return show_heatmaps(
         panels[:, None] if wide else panels[None],
         xlabel=labels[1],

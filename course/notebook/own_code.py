@@ -11,6 +11,7 @@ import io
 import json
 import os
 import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 KEPT = ".questions.json"
 COUNT = 3
 LETTERS = "ABCD"
+HEADING = re.compile(r"^(#+) (.+)$", re.MULTILINE)
 
 
 def ask_about(stage: str, answers: str = "", folder: str | Path = ".", assignment: str | None = None) -> Any:
@@ -148,7 +150,8 @@ class Asked:
         plain = shown(self.paper)
         code = plain["code"] if not number else ()
         question = plain["questions"][number - 1]
-        return render("questions_notebook.html", code=code, question=question, number=number)
+        count = len(self.paper.questions)
+        return render("questions_notebook.html", code=code, question=question, number=number, count=count)
 
     def _repr_html_(self) -> str:
         parts = [self.html()]
@@ -163,17 +166,23 @@ class Asked:
 
 
 def heading_of(notebook: Path, function: str) -> str:
-    """The last heading of a notebook before a text cell that names a function; "" if there is no such cell."""
+    """The last heading of a notebook before a text cell that names a function; "" if there is no such cell.
+
+    A heading that the notebook has more than once, such as "Your task", says nothing: then that of the part.
+    """
     try:
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     except (OSError, ValueError, KeyError):
         return ""
-    heading = ""
-    for text in ("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"):
-        headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-        heading = headings[-1] if headings else heading
+    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    known = Counter(heading for text in texts for _, heading in HEADING.findall(text))
+    heading = part = ""
+    for text in texts:
+        for level, found in HEADING.findall(text):
+            part = found if len(level) < 3 else part
+            heading = found if known[found] == 1 else part
         if re.search(rf"\b{function}\b", text):
-            return str(heading)
+            return heading
     return ""
 
 
@@ -190,20 +199,33 @@ def has_widgets() -> bool:
 
 
 def panel(shown: Asked) -> Any:
-    """The questions, each with a row of buttons."""
+    """The code in a box that scrolls, and below it one question at a time, with a row of buttons."""
     import ipywidgets
 
-    rows = [ipywidgets.HTML(shown.html())]
-    for number, question in enumerate(shown.paper.questions, start=1):
-        said = ipywidgets.HTML(shown.said.get(question.id, ""))
-        buttons = []
-        for letter in LETTERS[: len(question.options)]:
-            button = ipywidgets.Button(description=letter, layout=ipywidgets.Layout(width="3em"))
+    questions = shown.paper.questions
+    text, said = ipywidgets.HTML(), ipywidgets.HTML()
+    letters = [ipywidgets.Button(description=letter, layout=ipywidgets.Layout(width="3em")) for letter in LETTERS]
+    further = ipywidgets.Button(description="Next question")
+    at = 0
 
-            def pressed(_: Any, letter: str = letter, question: "Question" = question, said: Any = said) -> None:
-                said.value = shown.answer(question, letter)
+    def show(number: int) -> None:
+        nonlocal at
+        at, question = number, questions[number]
+        text.value, said.value = shown.html(number + 1), shown.said.get(question.id, "")
+        answered = question.id in shown.said
+        for button in letters:
+            button.disabled = answered  # only the first answer counts
+            button.layout.display = None if button.description in LETTERS[: len(question.options)] else "none"
+        further.layout.display = None if answered and number + 1 < len(questions) else "none"
 
-            button.on_click(pressed)
-            buttons.append(button)
-        rows += [ipywidgets.HTML(shown.html(number)), ipywidgets.HBox(buttons), said]
-    return ipywidgets.VBox(rows)
+    def answer(button: Any) -> None:
+        shown.answer(questions[at], button.description)
+        show(at)
+
+    for button in letters:
+        button.on_click(answer)
+    further.on_click(lambda _: show(at + 1))
+    # Begin with the first question that has no answer yet.
+    show(next((number for number, one in enumerate(questions) if one.id not in shown.said), 0))
+    row = ipywidgets.HBox(letters, layout=ipywidgets.Layout(flex_flow="row wrap"))
+    return ipywidgets.VBox([ipywidgets.HTML(shown.html()), text, row, said, further])

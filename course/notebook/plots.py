@@ -69,12 +69,12 @@ def draw_curves(axes: Any, panel: Curves) -> None:
     axes.set_xscale("log" if "x" in panel.log else "linear")
     axes.set_yscale("log" if "y" in panel.log else "linear")
     if marked and "x" in panel.log:  # otherwise labels such as 2 x 10² overlap
-        axes.set_xticks(panel.x, [f"{x:g}" for x in panel.x], fontsize=8)
+        axes.set_xticks(panel.x, [f"{x:g}" for x in panel.x], fontsize=9)
         axes.xaxis.minorticks_off()
     if panel.ylim is not None:
         axes.set_ylim(*panel.ylim)
     if panel.legend:
-        axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, handlelength=4)
+        axes.legend(fontsize=9, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, handlelength=4)
 
 
 def show_words(

@@ -16,11 +16,12 @@ LONGEST = 40  # the most tokens in an answer
 class SentenceBox:
     """A text field and a model's answer to its text; without widgets, the answer to one sentence."""
 
-    def __init__(self, answer: Callable[[str], str], sentence: str, task: str) -> None:
-        self.answer, self.sentence, self.task = cache(answer), sentence, task
+    def __init__(self, answer: Callable[[str], str], sentence: str, task: str, note: str = "") -> None:
+        self.answer, self.sentence, self.task, self.note = cache(answer), sentence, task, note
 
     def __repr__(self) -> str:
-        return f"{self.task}: {self.sentence} → {self._said(self.sentence)}"
+        words = f"{self.task}: {self.sentence} → {self._said(self.sentence)}"
+        return f"{self.note}\n{words}" if self.note else words
 
     def _said(self, sentence: str) -> str:
         try:
@@ -32,7 +33,7 @@ class SentenceBox:
         from IPython import get_ipython
         from IPython.display import display
 
-        with working("Computing the first answer ..."):
+        with working(f"{self.note} Computing the first answer ...".strip()):
             words = repr(self)
         pieces: dict[str, Any] = {"text/html": f"<p>{html.escape(words)}</p>", "text/plain": words}
         if hasattr(get_ipython(), "kernel"):
@@ -52,7 +53,8 @@ class SentenceBox:
 
         field.observe(update, names="value")
         update()
-        return ipywidgets.VBox([ipywidgets.HTML(f"{html.escape(self.task)}, then press Enter:"), field, shown])
+        note = f"<p>{html.escape(self.note)}</p>" if self.note else ""
+        return ipywidgets.VBox([ipywidgets.HTML(f"{note}{html.escape(self.task)}, then press Enter:"), field, shown])
 
 
 def try_model(checkpoint: str = "de-en") -> SentenceBox:
@@ -106,4 +108,8 @@ def _writer(checkpoint: str) -> SentenceBox:
                     break
         return tokenizer.decode(tokens)
 
-    return SentenceBox(write, "Once upon a time there was a", "Type the beginning of a tale")
+    note = (
+        "This model is small, and has learned for minutes from fairy tales, not for months from the web. Its text "
+        "sounds like a tale, but spelling and sense often fail."
+    )
+    return SentenceBox(write, "Once upon a time there was a", "Type the beginning of a tale", note)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from autograder.grading.results import Report
 from autograder.grading.warm_session import Session
 from autograder.manifest import Assignment, Stage
@@ -15,6 +17,7 @@ from autograder.reports.html_pages import look, render
 from autograder.reports.short_verdict import points
 from autograder.reports.student_feedback import for_student
 from autograder.submissions.read_submission import read_submission
+from course.page_style import NARROW, STYLE
 
 if TYPE_CHECKING:
     from autograder.diagnosis.compare_tensors import Incorrect
@@ -119,6 +122,8 @@ class Desk:
             errors = error_image(mistake[1])
         html = render(
             "verdict.html",
+            style=Markup(STYLE),
+            narrow=NARROW,
             stage=result,
             step=step,
             tests=result.tests,

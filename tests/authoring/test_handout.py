@@ -215,7 +215,7 @@ def test_there_is_a_page_to_start_from(shipped, unpacked):
     text = "\n".join(cell.source for cell in notebook.cells)
     for name in ASSIGNMENT.notebooks:
         assert f"]({name})" in text
-    assert "| `mha.py` | 30 | 3 hours |" in text
+    assert "| `mha.py` | 30 | 3 h |" in text
     assert (unpacked / "notebooks" / "transformer" / "../../docs/student-guide.md").is_file()
     done = subprocess.run(
         [sys.executable, "-c", notebook.cells[-1].source.replace("overview()", "print(overview())")],

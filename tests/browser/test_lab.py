@@ -114,6 +114,10 @@ def test_a_mistake_its_hint_and_its_correction(browser, lab, course_copy, screen
     verdict.locator("summary").get_by_text("Details").first.click()
     verdict.locator("summary").get_by_text("as a picture").click()
     notebook.see(verdict, "wrong")
+    notebook.page.set_viewport_size({"width": 768, "height": 1500})
+    assert verdict.evaluate("element => element.scrollWidth <= element.clientWidth")  # nothing is cut
+    notebook.see(verdict, "wrong-768")
+    notebook.page.set_viewport_size({"width": 1300, "height": 1500})
     notebook.menu("Settings", "Theme", "JupyterLab Dark")
     notebook.page.wait_for_selector('body[data-jp-theme-light="false"]', state="attached")
     notebook.see(verdict, "wrong-dark")

@@ -10,7 +10,8 @@ from matplotlib.image import imread
 from matplotlib.spines import Spine
 
 from course import show_heatmaps
-from course.figure_with_alt_text import DARK, AltFigure, image
+from course.figure_with_alt_text import AltFigure, image
+from course.page_style import DARK
 
 
 def variants(html):

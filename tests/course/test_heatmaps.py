@@ -133,7 +133,7 @@ def test_one_layer_and_head_with_names(model):
     maps = attention_maps(model, torch.tensor([[2, 5, 3]]), torch.tensor([[2, 6]]))
     figure = show_attention(maps, "cross", layer=1, head=0)
     (axes,) = (axes for axes in figure.axes if axes.get_images())
-    assert axes.get_title() == "head 0"
+    assert axes.get_title("left") == "head 0"
     assert axes.get_ylabel().startswith("layer 1")
     assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "5", "3"]
     assert maps.cross is not None
@@ -202,7 +202,9 @@ def test_error_maps_of_every_shape():
 
     def panels(actual, expected, axes, where=None):
         figure = error_figure(Incorrect(Wrong("wrong"), "call()", actual.numpy(), where, expected.numpy(), axes))
-        return {axes.get_title(): axes.get_images()[0].get_array() for axes in figure.axes if axes.get_images()}, figure
+        drawn = [axes for axes in figure.axes if axes.get_images()]
+        titles = [axes.get_title() or axes.get_title("left") for axes in drawn]
+        return dict(zip(titles, [axes.get_images()[0].get_array() for axes in drawn], strict=True)), figure
 
     zeros = torch.zeros(2, 6, 5, 3)
     wrong = zeros.clone()

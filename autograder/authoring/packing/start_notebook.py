@@ -38,9 +38,8 @@ def start_notebook(chosen: Assignment, notebooks: Mapping[str, bytes]) -> bytes:
         stages = [stage for stage in chosen.stages if stage.notebook == name]
         written = ", ".join(dict.fromkeys(f"`{module}.py`" for stage in stages for module in stage.modules))
         worth = f"{sum(stage.max_points for stage in stages):g}" if stages else ""
-        extra = ", extra credit" if any(stage.extra_credit for stage in stages) else ""
         title, time = title_of(notebooks[name]), _time(introduction)
-        rows.append(f"| [{title}]({name}) | {written or 'nothing'} | {worth}{extra} | {time} |")
+        rows.append(f"| [{title}]({name}) | {written or 'nothing'} | {worth} | {time} |")
     table = ["| notebook | you write in | points | time |", "|---|---|---|---|", *rows]
     # Without a name, the commands use the first assignment, in the course's folder.
     which = "" if chosen.name == first_assignment().name else f" --assignment {chosen.name}"
@@ -83,8 +82,8 @@ def _time(introduction: str) -> str:
     if not minutes:
         return ""
     if minutes < 60:
-        return f"{minutes} minutes"
-    return f"{quarters // 4}{('', '¼', '½', '¾')[quarters % 4]} {'hour' if quarters == 4 else 'hours'}"
+        return f"{minutes} min"
+    return f"{quarters // 4}{('', '¼', '½', '¾')[quarters % 4]} h"
 
 
 def _cell(name: str, kind: str, text: str) -> dict[str, Any]:

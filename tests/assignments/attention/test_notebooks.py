@@ -47,6 +47,8 @@ CLAIMS = {
             r"(?s)three of ten.*just as often",
         ),
         ("scale-measured", r"\[30\.0, 0\.0, 0\.0\]: .* 2e-13", "scale-reading", r"2 \\cdot 10\^\{-13\}"),
+        # The second and third columns: the variance without and with the division.
+        ("scale-measured", r"\b16 (14|15|16|17)\.\d+ (0\.9|1|1\.0)\d* ", "scale-reading", r"about \$d\$ without"),
         ("lengths-by-hand", r"'0\.269', '0\.731', '0\.000'", "lengths", r"\$0\.269\$, \$0\.731\$"),
         ("lengths-by-hand", r"fill -inf: .* length 0 \[nan", "lengths-traps", r"the softmax is NaN"),
         ("masks", r"(?s)padded end +as lengths.*in front +cannot.*only +cannot", "masks-reading", r"Two are not"),

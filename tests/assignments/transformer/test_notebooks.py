@@ -45,6 +45,7 @@ CLAIMS = {
             "lookup-read",
             r"(?s)14\.80.*10\.31.*8\.19.*8\.00",
         ),
+        ("cost-measured", r"self-attention +from n = 512 to 2048: +\d", "cost-reading", r"14 to 20 times"),
         ("cost-measured", r"n =  128, self-attention +: +2,097,152", "cost-reading", r"2\.1 million"),
         ("cost-measured", r"n =  128, recurrent +: +1,048,576", "cost-reading", r"half as many"),
         ("cost-measured", r"n =   32, self-attention +: +131,072", "cost-reading", r"131 thousand"),

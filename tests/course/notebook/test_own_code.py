@@ -37,6 +37,36 @@ def test_a_wrong_answer_is_explained_and_leads_to_its_heading(notebook):
     assert heading_of(notebook, "nothing") == heading_of(notebook.with_name("no.ipynb"), "split") == ""
 
 
+def test_a_heading_that_comes_twice_gives_way_to_that_of_its_part(tmp_path):
+    texts = ("# Stage", "## A. One\n### Your task\nWrite `split`.", "## B. Two\n### Your task\nWrite `merge`.")
+    cells = [{"cell_type": "markdown", "source": [text]} for text in texts]
+    (tmp_path / "1_mha.ipynb").write_text(json.dumps({"cells": cells}), encoding="utf-8")
+    assert heading_of(tmp_path / "1_mha.ipynb", "merge") == "B. Two"
+
+
+def test_one_question_at_a_time(notebook):
+    """The first answer counts; the next question comes after it."""
+    _, text, row, said, further = own_code.panel(asked(notebook)).children
+    assert "Question 1 of 2" in text.value
+    assert "line 3" in text.value
+    assert further.layout.display == "none"
+    assert [button.layout.display for button in row.children] == [None, None, None, "none"]
+    row.children[0].click()
+    assert "A is not right" in said.value
+    assert all(button.disabled for button in row.children)
+    further.click()
+    assert "line 5" in text.value
+    assert said.value == ""
+    row.children[1].click()
+    assert "B is right" in said.value
+    assert further.layout.display == "none"  # it was the last one
+
+
+def test_it_goes_on_with_the_first_question_without_an_answer(notebook):
+    asked(notebook).answer(QUESTIONS[0], "B")
+    assert "line 5" in own_code.panel(asked(notebook)).children[1].value
+
+
 def test_answers_are_kept_and_the_first_counts(notebook):
     first = asked(notebook)
     assert "is right" in first.answer(QUESTIONS[0], "B")

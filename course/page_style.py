@@ -1,0 +1,41 @@
+"""One style for everything that the course shows in a notebook: in a narrow window too, text has at least 11 pixels.
+
+What is too wide is not shrunk further: it scrolls in a box of its own. Figures with several panels have a second form
+for narrow pages, in which the panels are below each other.
+"""
+
+SMALLEST = 11  # pixels: the smallest text, as shown
+NARROW = 640  # pixels: on narrower pages, panels are below each other if they do not fit
+STRIP = 336  # pixels: the width of panels in one row on a narrow page; beside an open file browser there is not more
+# How JupyterLab, pages from nbconvert, Sphinx themes, VS Code and Colab mark dark themes.
+DARK = ('[data-jp-theme-light="false"]', '[data-theme="dark"]', "body.vscode-dark", 'html[theme="dark"]')
+# The drawings of the text cells get the same: they are SVG files, about 1,000 pixels wide, with text of 13 pixels.
+DRAWING = 850
+STYLE = f"""<style>
+{", ".join(f"{page} .tc-light" for page in DARK)} {{ display: none }}
+{", ".join(f"{page} .tc-dark" for page in DARK)} {{ display: inline !important }}
+.tc-both {{ container-type: inline-size }}
+.tc-both .tc-narrow {{ display: none }}
+.jp-MarkdownOutput {{ overflow-x: auto }}
+.jp-MarkdownOutput img[src*=".svg"] {{ max-width: max(100%, {DRAWING}px) !important }}
+</style>"""
+BOX = "overflow-x:auto;max-width:100%"  # of a box that scrolls; inline, since some pages allow no style sheets
+
+
+def boxed(html: str, name: str = "") -> str:
+    """Put something wide into a box that scrolls, so that the page does not."""
+    return f'<div class="tc-box {name}" style="{BOX}">{html}</div>'
+
+
+def two_forms(wide: str, narrow: str, least: int) -> str:
+    """Both forms of a figure; the page shows the one that fits.
+
+    Args:
+        least: the pixels that the wide form needs.
+    """
+    limit = min(least, NARROW)
+    inner = f".tc-both .tc-{limit} >"  # stronger than the rule of STYLE, which may come again later on the page
+    rule = f"{inner} .tc-wide {{ display: none }} {inner} .tc-narrow {{ display: block }}"
+    style = f"<style>@container (max-width: {limit - 1}px) {{ {rule} }}</style>"
+    both = boxed(wide, "tc-wide") + boxed(narrow, "tc-narrow")
+    return f'{style}<div class="tc-both"><div class="tc-{limit}">{both}</div></div>'
