@@ -23,7 +23,10 @@ FAILS = {
         *("transformer", "mha", "mha", "scores = scores.masked_fill(", "scores.masked_fill("),
         "Its result is discarded",
     ),
-    "number": (*("variants", "generate", "generate", "cache[0][0].size(2)", "cache[0][0].size(1)"), "makes the result right."),
+    "number": (
+        *("variants", "generate", "generate", "cache[0][0].size(2)", "cache[0][0].size(1)"),
+        "makes the result right.",
+    ),
 }
 # The same for what a repeated call shows, beside a message or a warning.
 REPEATED = {
