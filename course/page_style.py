@@ -15,27 +15,26 @@ STYLE = f"""<style>
 {", ".join(f"{page} .tc-light" for page in DARK)} {{ display: none }}
 {", ".join(f"{page} .tc-dark" for page in DARK)} {{ display: inline !important }}
 .tc-both {{ container-type: inline-size }}
-.tc-both .tc-narrow {{ display: none }}
 .jp-MarkdownOutput {{ overflow-x: auto }}
 .jp-MarkdownOutput img[src*=".svg"] {{ max-width: max(100%, {DRAWING}px) !important }}
 </style>"""
 BOX = "overflow-x:auto;max-width:100%"  # of a box that scrolls; inline, since some pages allow no style sheets
 
 
-def boxed(html: str, name: str = "") -> str:
+def boxed(html: str, name: str = "", style: str = "") -> str:
     """Put something wide into a box that scrolls, so that the page does not."""
-    return f'<div class="tc-box {name}" style="{BOX}">{html}</div>'
+    return f'<div class="tc-box {name}" style="{BOX}{style}">{html}</div>'
 
 
 def two_forms(wide: str, narrow: str, least: int) -> str:
-    """Both forms of a figure; the page shows the one that fits.
+    """Both forms of a figure; the page shows the one that fits, or the wide one if it allows no style sheets.
 
     Args:
         least: the pixels that the wide form needs.
     """
     limit = min(least, NARROW)
-    inner = f".tc-both .tc-{limit} >"  # stronger than the rule of STYLE, which may come again later on the page
-    rule = f"{inner} .tc-wide {{ display: none }} {inner} .tc-narrow {{ display: block }}"
+    inner = f".tc-{limit} >"
+    rule = f"{inner} .tc-wide {{ display: none }} {inner} .tc-narrow {{ display: block !important }}"
     style = f"<style>@container (max-width: {limit - 1}px) {{ {rule} }}</style>"
-    both = boxed(wide, "tc-wide") + boxed(narrow, "tc-narrow")
+    both = boxed(wide, "tc-wide") + boxed(narrow, "tc-narrow", ";display:none")
     return f'{style}<div class="tc-both"><div class="tc-{limit}">{both}</div></div>'

@@ -36,6 +36,7 @@ def test_heatmaps_are_below_each_other_on_a_narrow_page():
     (wide, _, across), (narrow, _, down) = pictures(html)
     assert wide > NARROW
     assert narrow < 420
+    assert 'class="tc-box tc-narrow" style="overflow-x:auto;max-width:100%;display:none"' in html
     assert f"@container (max-width: {NARROW - 1}px)" in html
     assert down.shape[0] == 4 * across.shape[0]
     # Each row begins with the labels of the queries; the last one has the scale.

@@ -7,6 +7,8 @@ from rich.console import Console
 
 from autograder.grading.results import PartResult, Report, StageResult, TestResult
 from autograder.reports.one_screen import one_screen
+from autograder.reports.short_verdict import short_rows
+from tests.support.pages import make_test
 
 DETAILS = tuple(f"detail {number} with the words that a long explanation has, until the end" for number in range(6))
 HINTS = ("The key padding mask is read the other way round: the queries look at the padding only.", "Section 3.2")
@@ -64,3 +66,12 @@ def test_what_fits_is_shown_as_a_whole():
     assert DETAILS[-1] in one_screen(terminal(200, 60), report, True, lines_below=2)
     pipe = Console(file=io.StringIO(), width=200, force_terminal=False)
     assert "Attend    " in one_screen(pipe, Report("T", "anna", (stage(1, 9, 4),), 1.0), False, lines_below=2)
+
+
+def test_of_an_exception_the_message_the_shapes_and_the_line_come_before_the_hint():
+    details = ("called    f((3, 4))", "mha.py:3: x", "shapes    scores (3, 4), mask (3, 3)")
+    test = make_test(
+        "a", "error", message="RuntimeError: sizes", details=details, short="mha.py:3: x", hints=("Perhaps this: ...",)
+    )
+    rows = [row.text for row in short_rows(test)]
+    assert rows == ["RuntimeError: sizes", "Shapes: scores (3, 4), mask (3, 3)", "mha.py:3: x", "Perhaps this: ..."]

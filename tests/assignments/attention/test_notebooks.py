@@ -1,12 +1,19 @@
 """The notebooks of `attention`, run as students get them, solved and half solved: their texts say what cells print."""
 
+import json
+import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
 from autograder.authoring.release import strip_module
+from autograder.grading.grade_submission import grade
+from autograder.submissions.read_submission import Submission
 from tests.assignments.attention.loading import ASSIGNMENT
 from tests.support import running_notebooks
 from tests.support.running_notebooks import (
@@ -21,6 +28,7 @@ from tests.support.running_notebooks import (
     unpacked_handout,
 )
 
+LOWEST = "torch.finfo(scores.dtype).min"
 SECONDS = 1200  # for a cell that trains, on a busy machine
 # What a cell prints without a line written, and what a text says of it: cell, printed, cell of the text, said.
 CLAIMS = {
@@ -197,3 +205,24 @@ def test_half_solved_what_is_missing_says_so(name: str, run):
 @pytest.mark.parametrize("name", ASSIGNMENT.notebooks)
 def test_pictures_are_there_and_have_words(name: str):
     check_pictures(ASSIGNMENT.solution / name)
+
+
+@pytest.mark.parametrize(("fill", "said_of_half"), [("-1e9", "(not graded) it raises"), (LOWEST, "In float16 too.")])
+def test_a_low_constant_is_right_and_half_precision_a_remark(fill: str, said_of_half: str, workers, capsys):
+    """What the cell says of a fill value agrees with `check`, which grades in float64."""
+    path = ASSIGNMENT.solution / "2_scoring.ipynb"
+    texts = {cell["id"]: "".join(cell["source"]) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]}
+    source = (ASSIGNMENT.solution / "scoring.py").read_text(encoding="utf-8")
+    assert LOWEST in source
+    own: dict[str, Any] = {}
+    exec(source.replace(LOWEST, fill), own)
+    names = {"math": math, "torch": torch, "exploring": nullcontext, "load": lambda _: SimpleNamespace(**own)}
+    exec(texts["lengths-by-hand"], names)
+    exec(texts["try-1"], names)
+    printed = capsys.readouterr().out
+    assert "All three kinds of lengths look right." in printed
+    assert said_of_half in printed
+    sources = {"scoring": source.replace(LOWEST, fill)}
+    stage = ASSIGNMENT.stage("scoring")
+    report = grade(Submission("own", sources), ASSIGNMENT, workers, [stage], hidden_seed=7)
+    assert report.stages[0].points == stage.max_points

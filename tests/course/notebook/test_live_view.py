@@ -95,8 +95,8 @@ def test_without_scripts_there_is_a_picture_with_words_and_a_table(view):
             self.found.append((tag, dict(attrs)))
 
     tags = Tags(view.still()).found
-    image, dark = [attributes for tag, attributes in tags if tag == "img"]
-    assert dark["alt"] == image["alt"]
+    image, *others = [attributes for tag, attributes in tags if tag == "img"]  # for dark and for narrow pages
+    assert {other["alt"] for other in others} == {image["alt"]}
     assert image["alt"].startswith("4 heatmaps of cross-attention weight")
     assert image["src"].startswith("data:image/png;base64,")
     assert sum(tag == "tr" for tag, _ in tags) == 1 + view.trace.steps
