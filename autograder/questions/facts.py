@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from autograder.questions.calls import shape_text
-from autograder.questions.runs import OTHER, SAME, Outcome, deviation
+from autograder.questions.runs import OTHER, SAME, Outcome, close
 
 SAME_RESULT = "The result is the same."
 RAISES = "The call raises an exception."
@@ -30,19 +30,18 @@ def facts(before: Outcome, after: Outcome) -> tuple[str, ...]:
         return ()
     if not np.isfinite(other).all():
         return ("The result holds NaN or infinite numbers.",)
-    off = np.abs(base - other) / np.maximum(1, np.abs(base))
-    changed = np.asarray(off >= OTHER)
-    if ((off > SAME) & ~changed).any():
-        return ()
+    changed = ~np.isclose(base, other, SAME, SAME)
     if not changed.any():
         return (SAME_RESULT,)
+    if close(base, other, OTHER):
+        return ()
     if base.size == 1:
         return ("The result is larger.",) if other.sum() > base.sum() else ("The result is smaller.",)
     return (*_of_numbers(base, other), *_regions(changed))
 
 
 def _of_numbers(base: np.ndarray, other: np.ndarray) -> Iterator[str]:
-    if deviation(np.sort(base, axis=None), np.sort(other, axis=None)) <= SAME:
+    if close(np.sort(base, axis=None), np.sort(other, axis=None), SAME):
         yield "The result holds the same numbers in a different order."
     nonzero = np.abs(base) > 1e-6
     if nonzero.sum() > 3 and np.abs(other[~nonzero]).max(initial=0) < 1e-6:

@@ -2,27 +2,24 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.run_test import run_test, stage_tests
 from autograder.localization import harmless
 from autograder.manifest import Assignment, Stage
-from autograder.questions.calls import sized_calls
 from autograder.questions.kinds import KINDS
-from autograder.questions.lab import Lab, StageCalls
+from autograder.questions.lab import Lab
 from autograder.questions.program import Program
-from autograder.questions.question import LETTERS, Question
+from autograder.questions.question import Question
 from autograder.questions.runs import Bench
 from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.time_budget import Clock
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission
-from autograder.submissions.stage_with_standins import code_of_all, code_of_stage, with_standins
+from autograder.submissions.stage_with_standins import code_of_all, code_of_stage
 
 ONCE = ("times", "test")  # kinds of which a second question would tell nothing new
-SHADES = 10  # the darkest shade of a picture, for the largest number; the smallest has 0
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,6 @@ def paper(
     workers: Workers,
     count: int,
     seed: int,
-    calls: StageCalls | None,
     kinds: Sequence[str] = tuple(KINDS),
     clock: Clock | None = None,
 ) -> Paper:
@@ -59,7 +55,6 @@ def paper(
 
     Args:
         seed: the same seed gives the same questions for the same program.
-        calls: the calls of the stage, if `calls_of` finds them.
         clock: limits the time of all calls together.
     """
     nothing = Paper(submission.name, stage.name, 0, len(stage.points))
@@ -86,28 +81,12 @@ def paper(
         student.close()
     try:
         bench = Bench(student, program)
-        lab = Lab(bench, calls or _small(bench, recipes), passed, f"{seed} {submission.name}")
+        lab = Lab(bench, recipes, passed, f"{seed} {submission.name}")
         questions, shown = tuple(_chosen(lab, stage.name, count, kinds)), tuple(program.excerpt(lab.places))
     finally:
         student.close()
     trouble = "" if len(questions) >= count else f"there are only {len(questions)} questions about the code"
     return replace(nothing, passed=len(passed), questions=questions, code=shown, trouble=trouble)
-
-
-def calls_of(stage: Stage, assignment: Assignment, workers: Workers) -> StageCalls | None:
-    """The small calls of a stage, from the handed-out code with stand-ins for the functions that students write.
-
-    None if the stand-ins do not pass the tests: then the calls of each program are used.
-    """
-    given = Submission("handed out", _handed_out(assignment, assignment.modules))
-    code = with_standins(code_of_stage(given, stage, assignment, {}), stage, stage.writes)
-    student = Student(workers, code)
-    try:
-        passed, recipes = _visible_tests(student, stage)
-        program = Program({module: code.sources[module] for module in code.modules}, {}, stage.writes)
-        return _small(Bench(student, program), recipes) if len(passed) == len(stage.points) else None
-    finally:
-        student.close()
 
 
 def _visible_tests(student: Student, stage: Stage) -> tuple[dict[str, StageTestCase], list[CallReplay]]:
@@ -122,10 +101,6 @@ def _visible_tests(student: Student, stage: Stage) -> tuple[dict[str, StageTestC
             passed[name] = case
     recipes, student.noted = [*student.noted.values()], None
     return passed, recipes
-
-
-def _small(bench: Bench, recipes: Sequence[CallReplay]) -> StageCalls:
-    return sized_calls(recipes, bench, tiny=False), sized_calls(recipes, bench, tiny=True)
 
 
 def _handed_out(assignment: Assignment, modules: Sequence[str]) -> dict[str, str]:
@@ -164,26 +139,3 @@ def _is_new(question: Question, chosen: Sequence[Question]) -> bool:
         or one.text == question.text
         for one in chosen
     )
-
-
-def shown(paper: Paper) -> dict[str, Any]:
-    """A paper in the form that templates need: all code once, and the questions with shaded pictures."""
-    questions = [
-        {
-            **question.plain(),
-            "options": list(zip(LETTERS, question.options, question.wrong, strict=False)),
-            "maps": _shaded(question),
-        }
-        for question in paper.questions
-    ]
-    return {"student": paper.student, "code": paper.code, "questions": questions}
-
-
-def _shaded(question: Question) -> list[tuple[str, list[list[tuple[float, int]]]]]:
-    """The pictures of a question: each number with its shade; all pictures have the same scale."""
-    numbers = [value for _, rows in question.maps for row in rows for value in row]
-    low, span = min(numbers, default=0.0), (max(numbers, default=1.0) - min(numbers, default=0.0)) or 1.0
-    return [
-        (title, [[(value, round(SHADES * (value - low) / span)) for value in row] for row in rows])
-        for title, rows in question.maps
-    ]

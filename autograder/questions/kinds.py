@@ -32,7 +32,7 @@ def times(lab: Lab) -> Iterator[Draft]:
         for one in own[:2]:
             n = counts[one.place]
             near = {n - 1, n + 1, n + 2, 2 * n, n // 2, 3 * n, 1, *counts.values(), *call.sizes} - {0, n}
-            pool = dict.fromkeys((str(number) for number in sorted(near) if 0 < number <= 2 * MOST_TIMES), "")
+            pool = [str(number) for number in sorted(near) if 0 < number <= 2 * MOST_TIMES]
             text = f"{lab.words(call)}. How often does {one.name} run in this call?"
             yield Draft(text, str(n), pool, f"Counted in a run: {n}.", [one])
 
@@ -56,7 +56,7 @@ def shape(lab: Lab) -> Iterator[Draft]:
             pool = sorted(others - {right})
             alike = [one for one in pool if one[0] == right[0]]  # everybody knows that the batch comes first
             what = f"the tensor that {own.name} returns" if name == "return" else f"`{name}` after {own.name}"
-            wrong = dict.fromkeys(map(shape_text, alike if len(alike) > 2 else pool), "")
+            wrong = [*map(shape_text, alike if len(alike) > 2 else pool)]
             text = f"{lab.words(call)}. What is the shape of {what}?"
             yield Draft(text, shape_text(right), wrong, "Read in a run.", [own])
 
@@ -73,7 +73,7 @@ def effect(lab: Lab) -> Iterator[Draft]:
             pool = sorted({fact for one in mutants for fact in one.facts} - {*chosen.facts})
             text = f"{lab.words(call)}. {chosen.change.sentence} What happens to the result?"
             because = f"Run with two sets of inputs: {' '.join(chosen.facts)}"
-            yield Draft(text, right, dict.fromkeys(pool, ""), because, [chosen.change.own])
+            yield Draft(text, right, pool, because, [chosen.change.own])
 
 
 def heatmap(lab: Lab) -> Iterator[Draft]:
@@ -84,7 +84,7 @@ def heatmap(lab: Lab) -> Iterator[Draft]:
         weights = any(request["do"] == "state" for request, _ in call.replay.requests)
         if before is None or (weights and not place) or min(before.shape) < SMALLEST_MAP:
             continue
-        maps: list[tuple[Mutant, np.ndarray, tuple[object, ...]]] = []
+        found: list[tuple[Mutant, np.ndarray, tuple[object, ...]]] = []
         for one in [one for one in lab.mutants(call) if one.facts[0] != RAISES][:MOST_MAPS]:
             pictures = [
                 (_map(base, place), _map(lab.bench.run(replay, one.change, watch=True), place))
@@ -92,23 +92,25 @@ def heatmap(lab: Lab) -> Iterator[Draft]:
             ]
             features = {_features(*pair) for pair in pictures}
             if len(features) == 1 and (known := features.pop()) and (after := pictures[0][1]) is not None:
-                maps.append((one, after, known))
-        lab.rng.shuffle(maps)
-        clear = [one for one in maps if np.abs(one[1] - before).max() > CLEAR * (np.ptp(before) or 1.0)]
+                found.append((one, after, known))
+        lab.rng.shuffle(found)
+        clear = [one for one in found if np.abs(one[1] - before).max() > CLEAR * (np.ptp(before) or 1.0)]
         for chosen, after, known in clear[:2]:
             others = [one.change for one, _, features in clear if features != known]
             if len(others) < 3:
-                others = [one.change for one, _, features in maps if features != known]
+                others = [one.change for one, _, features in found if features != known]
             if len(others) < 3:
                 continue
             text = f"{lab.words(call)}. One picture shows {_pictured(call, place)}, the other shows it after a"
             text += " change. Which change?"
             because = "All four were run with two sets of inputs; the other pictures look different."
             lines = [chosen.change.own, *(one.own for one in others)]
-            rows = [[[round(float(value), 2) for value in row] for row in one] for one in (before, after)]
-            pool = dict.fromkeys((one.option for one in others), "")
-            titles: tuple[tuple[str, Map], ...] = (("before", rows[0]), ("after", rows[1]))
-            yield Draft(text, chosen.change.option, pool, because, lines, titles)
+            maps = tuple((title, _rounded(one)) for title, one in (("before", before), ("after", after)))
+            yield Draft(text, chosen.change.option, [one.option for one in others], because, lines, maps)
+
+
+def _rounded(picture: np.ndarray) -> Map:
+    return tuple(tuple(round(float(value), 2) for value in row) for row in picture)
 
 
 def _pictured(call: Call, place: tuple[Place, str] | None) -> str:
@@ -155,10 +157,9 @@ def swap(lab: Lab) -> Iterator[Draft]:
     """Which two neighbouring lines may be swapped."""
     free: list[tuple[Own, Own]] = []
     bound: list[tuple[Own, Own]] = []
-    pairs = [*lab.program.neighbours()]
-    for first, second in lab.rng.sample(pairs, min(len(pairs), MOST_PAIRS)):
-        verdict = lab.verdict(lab.program.swapped(first, second)) if first.text != second.text else ""
-        if verdict:
+    pairs = [*lab.program.swaps()]
+    for first, second, change in lab.rng.sample(pairs, min(len(pairs), MOST_PAIRS)):
+        if verdict := lab.verdict(change):
             (free if verdict == "same" else bound).append((first, second))
     because = "All swaps were run in the tests, and in calls like theirs in eval and in train mode."
     can = "can change places without changing any result, in train mode too"
@@ -168,7 +169,7 @@ def swap(lab: Lab) -> Iterator[Draft]:
         for right in rights[:2]:
             options = [f"lines {one.line} and {other.line}{one.file}" for one, other in (right, *others)]
             lines = [one for pair in (right, *others) for one in pair]
-            yield Draft(f"Which two of these lines {words}?", options[0], dict.fromkeys(options, ""), because, lines)
+            yield Draft(f"Which two of these lines {words}?", options[0], options[1:], because, lines)
 
 
 def variant(lab: Lab) -> Iterator[Draft]:
@@ -177,13 +178,13 @@ def variant(lab: Lab) -> Iterator[Draft]:
     own = [one for one in lab.program.own if one.simple and one in ran]
     lab.rng.shuffle(own)
     for one in own[:MOST_VARIANTS]:
-        changes = [change for change in itertools.islice(lab.program.changes(one), MOST_OF_LINE) if change.new]
-        verdicts = {change: lab.verdict(change) for change in lab.rng.sample(changes, len(changes))}
+        changes = [change for change in lab.changes_of(one) if change.new]
+        verdicts = {change: lab.verdict(change) for change in changes[:MOST_OF_LINE]}
         right = next((change for change, verdict in verdicts.items() if verdict == "same"), None)
         differing = [change for change, verdict in verdicts.items() if verdict == "different" and right]
-        failing = [one for one in differing[:MOST_TESTED] if not all(lab.outcomes_of_tests(one, False).values())]
+        failing = [one for one in differing[:MOST_TESTED] if any(lab.failing_tests(one))]
         if right and len(failing) > 1:
-            pool = {f"`{change.new}`": "" for change in failing}
+            pool = [f"`{change.new}`" for change in failing]
             text = f"Which line could replace {one.name}, `{one.text}`, without changing any result?"
             because = "The tests were run with all of them: only with this one all pass."
             yield Draft(text, f"`{right.new}`", pool, because, [one])
@@ -195,11 +196,10 @@ def failing_test(lab: Lab) -> Iterator[Draft]:
         mutants = [one.change for one in lab.mutants(call) if one.facts[0] not in (SAME_RESULT, RAISES)]
         lab.rng.shuffle(mutants)
         for one in mutants[:4]:
-            passing = lab.outcomes_of_tests(one)
-            fails = [name for name, passed in passing.items() if not passed]
+            fails = [*lab.failing_tests(one)]
             if len(fails) == 1:  # of several, some may fail only because they use the changed function
                 right = lab.title(fails[0])
-                pool = {lab.title(name): "It passes." for name in passing if name not in fails}
+                pool = [lab.title(name) for name in lab.tests if name not in fails]
                 text = f"{one.sentence} Which of these tests fails then?"
                 yield Draft(text, right, pool, "The tests were run with this change.", [one.own])
 

@@ -3,25 +3,22 @@
 import itertools
 import random
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.run_test import passes
-from autograder.questions.calls import Call, with_values, words
-from autograder.questions.facts import RAISES, facts
+from autograder.questions.calls import Call, calls_in, with_values, words
+from autograder.questions.facts import facts
 from autograder.questions.program import Change, Own, Place
 from autograder.questions.question import Draft, Question, pick
-from autograder.questions.runs import SECONDS, Bench, Outcome, changed, same
+from autograder.questions.runs import SECONDS, Bench, changed, same
 from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.student_faults import StudentFault
 
 LONGEST_OPTION, LONGEST_TEXT = 160, 1500
 MOST_CHANGES = 40  # of a program, tried in a call
-MOST_OF_LINE, MOST_RAISING = 24, 3  # of a line, and those of them that raise exceptions
-StageCalls = tuple[Sequence[CallReplay], Sequence[CallReplay]]  # with small sizes, and with tiny ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,28 +33,23 @@ class Lab:
     """Runs the calls and changes that questions about one program need.
 
     Args:
-        tests: the visible tests that the program passes.
+        recipes: the calls of the visible tests.
+        tests: those of the visible tests that the program passes.
     """
 
-    def __init__(self, bench: Bench, sized: StageCalls, tests: Mapping[str, StageTestCase], seed: str) -> None:
-        self.program, self.bench, self.sized, self.tests = bench.program, bench, sized, tests
+    def __init__(
+        self, bench: Bench, recipes: Sequence[CallReplay], tests: Mapping[str, StageTestCase], seed: str
+    ) -> None:
+        self.program, self.bench, self.tests = bench.program, bench, tests
+        self.recipes = calls_in(recipes, bench.program)
         self.rng = random.Random(seed)
         self._mutants: dict[Call, list[Mutant]] = {}
-        self._trained: dict[Call, Outcome] = {}
 
     @cached_property
     def calls(self) -> list[Call]:
-        """The calls with small sizes that run a line that the student wrote."""
-        return self._with_values(self.sized[0])
-
-    @cached_property
-    def tiny(self) -> list[Call]:
-        """The calls with sizes small enough to compute by hand."""
-        return self._with_values(self.sized[1])
-
-    def _with_values(self, sized: Sequence[CallReplay]) -> list[Call]:
+        """The calls that run a line that the student wrote."""
         dice = random.Random(1)
-        found = [with_values(one, self.bench, dice) for one in sized]
+        found = [with_values(one, self.bench, dice) for one in self.recipes]
         return [one for one in found if one and self.ran(one)]
 
     def ran(self, call: Call) -> list[Own]:
@@ -73,31 +65,24 @@ class Lab:
         text = words(call, self.program, whole)
         return text[:1].upper() + text[1:]
 
+    def changes_of(self, own: Own) -> list[Change]:
+        """Changes to a statement in random order, other names last; none if one of them has ended the worker."""
+        found = [*self.program.changes(own)] if own.place not in self.bench.endless else []
+        return sorted(self.rng.sample(found, len(found)), key=lambda one: one.renames)
+
     def changes(self, call: Call) -> Iterator[Change]:
         """Changes to the statements that a call runs: one for each line, then a second for each, and so on."""
-        waiting = []
-        for own in self.ran(call):
-            found = list(itertools.islice(self.program.changes(own), MOST_OF_LINE))
-            self.rng.shuffle(found)
-            waiting.append(found)
-        for turn in range(MOST_OF_LINE):
-            for change in (one for found in waiting for one in found[turn : turn + 1]):
-                if change.own.place not in self.bench.endless:
-                    yield change
+        turns = itertools.zip_longest(*map(self.changes_of, self.ran(call)))
+        return (one for turn in turns for one in turn if one and one.own.place not in self.bench.endless)
 
     def mutants(self, call: Call) -> list[Mutant]:
-        """Changes that affect a call in the same way for two sets of inputs, only a few per line raising exceptions."""
+        """Changes that affect a call in the same way for two sets of inputs."""
         if call not in self._mutants:
             found = self._mutants[call] = []
-            raising: Counter[Own] = Counter()
-            tried = 0
-            for change in self.changes(call):
-                if raising[change.own] < MOST_RAISING and tried < MOST_CHANGES:
-                    tried += 1
-                    said = facts(call.base, self.bench.run(call.replay, change))
-                    if said and said == facts(call.twin_base, self.bench.run(call.twin, change)):
-                        found.append(Mutant(change, said))
-                        raising[change.own] += said == (RAISES,)
+            for change in itertools.islice(self.changes(call), MOST_CHANGES):
+                said = facts(call.base, self.bench.run(call.replay, change))
+                if said and said == facts(call.twin_base, self.bench.run(call.twin, change)):
+                    found.append(Mutant(change, said))
         return self._mutants[call]
 
     def verdict(self, change: Change) -> str:
@@ -106,41 +91,32 @@ class Lab:
         Returns:
             "same", "different", "raises", or "" if that is not clear.
         """
-        clear = False
-        for call in (one for one in self.calls if one.base.counts.get(change.own.place)):
-            for base, replay in ((call.base, call.replay), (call.twin_base, call.twin), (None, call.replay)):
-                after = self.bench.run(replay, change, train=base is None)
-                equal = same(base or self._in_train_mode(call), after)
-                if not equal:
+        calls = [one for one in self.calls if one.base.counts.get(change.own.place)]
+        for call in calls:
+            for base, replay in ((call.base, call.replay), (call.twin_base, call.twin), (call.trained, call.replay)):
+                after = self.bench.run(replay, change, train=base is call.trained)
+                if not (equal := same(base, after)):
                     return "" if equal is None else "raises" if after.error else "different"
-                clear = True
-        return "" if not clear else "same" if all(self.outcomes_of_tests(change, False).values()) else "different"
+        return "" if not calls else "different" if any(self.failing_tests(change)) else "same"
 
-    def _in_train_mode(self, call: Call) -> Outcome:
-        if call not in self._trained:
-            self._trained[call] = self.bench.run(call.replay, train=True)
-        return self._trained[call]
+    def failing_tests(self, change: Change) -> Iterator[str]:
+        """The visible tests that fail with a change; all if the worker fails."""
+        student = self.bench.student
+        for name, case in self.tests.items():
+            try:
+                self._change(change)
+                student.kept.clear()
+                passed = passes(case, student)
+                self._change(None)
+            except StudentFault:
+                passed = False
+            if not passed:
+                yield name
 
-    def outcomes_of_tests(self, change: Change, whole: bool = True) -> dict[str, bool]:
-        """Whether each visible test passes with a change; none passes if the worker fails.
-
-        Args:
-            whole: whether to continue after the first failure.
-        """
-        student, found = self.bench.student, dict[str, bool]()
-        try:
-            for name, case in [*self.tests.items(), ("", None)]:
-                with student.aside(SECONDS) as ask:
-                    student.start()
-                    ask({"do": "change", **changed(self.program, change if case else None)})
-                if case:
-                    student.kept.clear()
-                    found[name] = passes(case, student)
-                if not whole and False in found.values():
-                    break
-        except StudentFault:
-            return dict.fromkeys(self.tests, False)
-        return found
+    def _change(self, change: Change | None) -> None:
+        with self.bench.student.aside(SECONDS) as ask:
+            self.bench.student.start()
+            ask({"do": "change", **changed(self.program, change)})
 
     def title(self, test: str) -> str:
         """The title of a test, in quotes."""
@@ -148,19 +124,17 @@ class Lab:
 
     def question(self, kind: str, difficulty: int, stage: str, draft: Draft) -> Question | None:
         """A draft with chosen options in random order; None if too few of them can be distinguished."""
-        wrong = pick(self.rng, draft.right, [*draft.pool])
+        wrong = pick(self.rng, draft.right, draft.pool)
         options = sorted([draft.right, *wrong])
         self.rng.shuffle(options)
         different = len({re.sub(r"[\s()]", "", one).lower() for one in options}) == len(options)
         if len(wrong) < 2 or not different or max(map(len, options)) > LONGEST_OPTION or len(draft.text) > LONGEST_TEXT:
             return None
         lines = tuple(dict.fromkeys(one.place for one in draft.lines))
-        notes = tuple(draft.pool.get(one, "") for one in options)
         right, because = options.index(draft.right), draft.because
-        return Question(kind, difficulty, stage, draft.text, tuple(options), right, because, lines, draft.maps, notes)
+        return Question(kind, difficulty, stage, draft.text, tuple(options), right, because, lines, draft.maps)
 
     @cached_property
     def places(self) -> set[Place]:
-        """The lines that run in the calls, and all lines that the student wrote."""
-        ran = {place for call in self.calls for place, count in call.base.counts.items() if count}
-        return ran | {one.place for one in self.program.own}
+        """The lines that run in the calls."""
+        return {place for call in self.calls for place, count in call.base.counts.items() if count}

@@ -5,19 +5,18 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from autograder.questions.calls import Call, listed, with_values
+from autograder.questions.calls import Call, listed, tiny_call, with_values
 from autograder.questions.lab import Lab
 from autograder.questions.program import Own
 from autograder.questions.question import Draft
 from autograder.questions.runs import WEIGHTS, LineValue, Outcome
 
 MOST_NUMBERS, MOST_SHOWN = 40, 8  # in the inputs, and in an option
-ATTEMPTS, MOST_CHANGES = 6, 40  # to find numbers that are easy to compute with, and wrong options
+MOST_CALLS, ATTEMPTS, MOST_CHANGES = 3, 6, 40  # calls, random numbers for each, and changes for wrong options
 DIGITS = ((0, 1, 2, 3, 4, 6), (0, 0, 1), (1, 2, 4, 8), (-1, 0, 2, 3))
 WEIGHTS_IN_WORDS = " Square weights are identity matrices, all other weights are 1, biases are 0."
 Target = tuple[str, Own, Callable[[Outcome], str | None]]  # in words, the line, how to read it as an option
@@ -25,12 +24,12 @@ Target = tuple[str, Own, Callable[[Outcome], str | None]]  # in words, the line,
 
 def number(lab: Lab) -> Iterator[Draft]:
     """What a line computes or returns."""
-    for tiny in lab.rng.sample(lab.tiny, len(lab.tiny))[:3]:
-        requests = [one for one in tiny.replay.requests if one[0]["do"] == "call" and one[0].get("method") != "eval"]
-        bare = replace(tiny.replay, requests=tuple(requests))
-        for _ in range(ATTEMPTS):
-            call = with_values(bare, lab.bench, lab.rng, _weight, partial(_input, lab.rng, lab.rng.choice(DIGITS)))
-            if call is None or sum(array.size for array in call.replay.requests[-1][1].values()) > MOST_NUMBERS:
+    for known in lab.rng.sample(lab.calls, len(lab.calls))[:MOST_CALLS]:
+        tiny = tiny_call(known.replay, lab.bench, lab.rng)
+        for _ in range(ATTEMPTS if tiny else 0):
+            inputs = partial(_input, lab.rng, lab.rng.choice(DIGITS))
+            call = tiny and with_values(tiny, lab.bench, lab.rng, inputs, _weight)
+            if not call or sum(array.size for array in call.replay.requests[-1][1].values()) > MOST_NUMBERS:
                 continue
             targets = [*_targets(lab, call)]
             lab.rng.shuffle(targets)
@@ -39,16 +38,15 @@ def number(lab: Lab) -> Iterator[Draft]:
                 break
 
 
-def _weight(name: str, shape: tuple[int, ...]) -> np.ndarray:
+def _weight(name: str, old: np.ndarray) -> np.ndarray:
     """Weights that are easy to compute with, see `WEIGHTS_IN_WORDS`."""
-    square = len(shape) == 2 and shape[0] == shape[1]
-    return np.eye(shape[0]) if square else np.full(shape, 0.0 if "bias" in name else 1.0)
+    square = old.ndim == 2 and len(old) == len(old[0])
+    return np.eye(len(old)) if square else np.full(old.shape, 0.0 if "bias" in name else 1.0)
 
 
-def _input(rng: random.Random, digits: Sequence[int], name: str, shape: tuple[int, ...]) -> np.ndarray:
+def _input(rng: random.Random, digits: Sequence[int], name: str, old: np.ndarray) -> np.ndarray:
     zeros = rng.random() < 0.2
-    numbers = [0 if zeros else rng.choice(digits) for _ in range(math.prod(shape))]
-    return np.array(numbers, np.float64).reshape(shape)
+    return np.array([0.0 if zeros else rng.choice(digits) for _ in range(old.size)]).reshape(old.shape)
 
 
 def _targets(lab: Lab, call: Call) -> Iterator[Target]:
@@ -91,14 +89,14 @@ def _draft(lab: Lab, call: Call, target: Target) -> Draft | None:
     given = {f"`{listed(one)}`" for _, one in call.arguments(lab.program) if isinstance(one, np.ndarray)}
     if right is None or right in given or not any(one in right for one in "123456789"):
         return None
-    pool: dict[str, str] = {}
+    pool = set[str]()
     for change in itertools.islice(lab.changes(call), MOST_CHANGES):
         if change.own.line <= own.line or change.own.path != own.path:
             text = read(lab.bench.run(call.replay, change, watch=True))
             if text and text != right:
-                pool.setdefault(text, f"That is the value after a change: {change.sentence}")
+                pool.add(text)
     alike = [one for one in sorted(pool) if _depth(one) == _depth(right)]
-    wrong = {one: pool[one] for one in (alike if len(alike) > 2 else sorted(pool))}
+    wrong = alike if len(alike) > 2 else sorted(pool)
     weights = WEIGHTS_IN_WORDS if any(one["do"] == "state" for one, _ in call.replay.requests) else ""
     text = f"{lab.words(call, whole=True)}.{weights} What {what}? Numbers are rounded to two digits."
     return Draft(text, right, wrong, "Computed in a run.", [own]) if len(wrong) > 2 else None

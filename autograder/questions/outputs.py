@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.manifest import Assignment, Stage
-from autograder.questions.generate import Paper, shown
+from autograder.questions.generate import Paper
 from autograder.reports.csv_sheet import Sheet
 from autograder.reports.html_pages import as_json, render
 from autograder.reports.write_files import harmless, write_whole
@@ -29,16 +29,16 @@ def write_all(out: Path, papers: Sequence[Paper], chosen: Assignment, stage: Sta
         UserError: if it cannot be written.
     """
     asked = [one for one in papers if one.questions]
-    values: dict[str, Any] = {"title": f"{chosen.title}: {stage.title}", "seed": seed, "minutes": minutes}
-    values["papers"] = [shown(one) for one in asked]
+    title = f"{chosen.title}: {stage.title}"
+    values: dict[str, Any] = {"title": title, "seed": seed, "minutes": minutes, "papers": asked}
     try:
         (out / "timed").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"cannot create the folder {out}: {error.strerror}") from error
     files = {name: render("questions.html", key=name == "key.html", **values) for name in ("sheets.html", "key.html")}
-    for one, plain in zip(asked, values["papers"], strict=True):
+    for one in asked:
         data = as_json({"student": one.student, "stage": one.stage, "count": len(one.questions)})
-        page = render("questions_timed.html", "questions_timed.js", paper=plain, data=data, **values)
+        page = render("questions_timed.html", "questions_timed.js", paper=one, data=data, **values)
         files[f"timed/{one.file or one.student}.html"] = page
     files["moodle.xml"] = _xml("questions_moodle.xml", values)
     students = {

@@ -55,6 +55,7 @@ class Change:
     own: Own
     new: str  # on one line; "" if the statement is deleted
     unit: str  # the changed function, at its line numbers
+    renames: bool = False  # whether it replaces one name with another
 
     @property
     def option(self) -> str:
@@ -71,7 +72,7 @@ class Program:
     Args:
         sources: module -> source code.
         given: module -> the code that was handed out. If a module is missing here, only its functions in `writes` count
-            as the student's.
+            as the student's; else all statements that were not handed out.
         writes: the functions that students write in the stage, "module.Class.method".
     """
 
@@ -95,8 +96,7 @@ class Program:
         found = []
         for (module, path), node in self.functions.items():
             before = functions(module, self.given.get(module, "")).get(f"{module}.{path}")
-            known = before is not None or module not in self.given
-            if known and f"{module}.{path}" not in self.writes:
+            if module not in self.given and f"{module}.{path}" not in self.writes:
                 continue
             old = {ast.dump(one) for one in statements(before.body)} if before else set()
             offsets, file = Offsets(self.sources[module]), f" of {module}.py" if len(self.sources) > 1 else ""
@@ -111,70 +111,45 @@ class Program:
     def by_place(self) -> dict[Place, Own]:
         return {one.place: one for one in self.own}
 
-    @cached_property
-    def keeps(self) -> bool:
-        """Whether a function other than a constructor sets an attribute."""
-        inside = [node for (_, path), node in self.functions.items() if not path.endswith("__init__")]
-        attributes = (one for node in inside for one in ast.walk(node) if isinstance(one, ast.Attribute))
-        return any(not isinstance(one.ctx, ast.Load) for one in attributes)
-
     def parameters(self, module: str, path: str) -> list[str]:
         """The names of the arguments of a function; none if there is no such function."""
         node = self.functions.get((module, path))
         return [one.arg for one in node.args.args if one.arg != "self"] if node else []
 
     def changes(self, own: Own) -> Iterator[Change]:
-        """Small changes to a statement, ordered so that each part of it gets one before any part gets two."""
-        node, text, seen = self.functions[own.module, own.path], Offsets(self.sources[own.module]), {own.text}
+        """Small changes to a statement."""
+        text, seen = Offsets(self.sources[own.module]), {own.text}
         at, end = text.start(own.node), text.end(own.node)
-        if (own.module, own.path) not in self._changes:
-            self._changes[own.module, own.path] = [*small_changes(own.module, text.source, own.path, node)]
-        turns: dict[tuple[int, int], int] = {}
-        ranked: list[tuple[int, int, SmallChange]] = []
-        for number, one in enumerate(self._changes[own.module, own.path]):
+        for one in self._small_changes(own):
             inside = one.line == own.line and at <= one.start <= one.end <= end and one.kind in ("expression", "name")
             if inside and not _close(text.source[one.start : one.end], one.text):
-                turn = turns[one.start, one.end] = turns.get((one.start, one.end), -1) + 1
-                ranked.append((turn + 2 * (one.kind == "name"), number, one))
-        for _, _, one in sorted(ranked, key=lambda rank: rank[:2]):
-            new = on_one_line(text.source[at : one.start] + one.text + text.source[one.end : end], own.node)
-            if new and new not in seen and len(new) <= LONGEST and not SILLY.search(new):
-                seen.add(new)
-                yield Change(own, "" if new == "pass" else new, one.unit)
+                new = on_one_line(text.source[at : one.start] + one.text + text.source[one.end : end], own.node)
+                if new and new not in seen and len(new) <= LONGEST and not SILLY.search(new):
+                    seen.add(new)
+                    yield Change(own, "" if new == "pass" else new, one.unit, one.kind == "name")
 
-    def swapped(self, first: Own, second: Own) -> Change:
-        """The change that swaps two statements."""
-        text = Offsets(self.sources[first.module])
-        other = self._edited({first: text.of(second.node), second: text.of(first.node)})
-        return Change(first, second.text, other._unit(first))
+    def swaps(self) -> Iterator[tuple[Own, Own, Change]]:
+        """Pairs of consecutive simple statements of a block, each on one line, with the change that swaps them."""
+        for first, second in itertools.pairwise(self.own):
+            text = Offsets(self.sources[first.module])
+            pair = [one.node for one in (first, second) if one.simple and not isinstance(one.node, ast.Return)]
+            same = (first.module, first.path, first.node.col_offset) == (
+                second.module,
+                second.path,
+                second.node.col_offset,
+            )
+            if same and first.text != second.text and [one.end_lineno for one in pair] == [first.line, second.line]:
+                between = text.source[text.end(first.node) : text.start(second.node)]
+                if not between.strip() and (small := self._small_changes(first)):
+                    swapped = text.of(second.node) + between + text.of(first.node)
+                    unit = small[0].function.changed(text.start(first.node), text.end(second.node), swapped)
+                    yield first, second, Change(first, second.text, unit)
 
-    def _edited(self, new: Mapping[Own, str]) -> "Program":
-        """The program with some statements replaced; all other lines keep their numbers."""
-        module = next(iter(new)).module
-        source = self.sources[module]
-        for one in sorted(new, key=lambda one: -one.line):
-            text = Offsets(source)
-            gone = text.of(one.node).count("\n") - new[one].count("\n")
-            source = source[: text.start(one.node)] + new[one] + "\n" * gone + source[text.end(one.node) :]
-        return Program({**self.sources, module: source}, self.given, self.writes)
-
-    def _unit(self, own: Own) -> str:
-        """The source of the function with a statement, for compiling: at its line numbers, in its class."""
-        text, node = Offsets(self.sources[own.module]), self.functions[own.module, own.path]
-        first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-        owner = own.path.rpartition(".")[0]
-        head = "\n" * (first - 2) + f"class {owner}:\n" if owner else "\n" * (first - 1)
-        return head + text.source[text.starts[first - 1] : text.end(node)]
-
-    def neighbours(self) -> Iterator[tuple[Own, Own]]:
-        """Pairs of consecutive simple statements in a block, each on one line."""
-        for inner in (inner for node in self.functions.values() for inner in ast.walk(node)):
-            for block in (getattr(inner, "body", None), getattr(inner, "orelse", None)):
-                for pair in itertools.pairwise(block) if isinstance(block, list) else ():
-                    own = [known for known in self.own if any(known.node is one for one in pair)]
-                    lines = [one.node.end_lineno for one in own if one.simple and not isinstance(one.node, ast.Return)]
-                    if len(own) == 2 and lines == [one.line for one in own]:
-                        yield own[0], own[1]
+    def _small_changes(self, own: Own) -> list[SmallChange]:
+        """All small changes to the function of a statement."""
+        if (at := (own.module, own.path)) not in self._changes:
+            self._changes[at] = [*small_changes(own.module, self.sources[own.module], own.path, self.functions[at])]
+        return self._changes[at]
 
     def excerpt(self, places: Collection[Place]) -> list[tuple[str, int, str]]:
         """The functions that contain some lines, without comments and docstrings: file, line (0 for a class), code."""
@@ -188,12 +163,8 @@ class Program:
             if (owner := path.rpartition(".")[0]) and f"{module}.{owner}" != around:
                 found.append((f"{module}.py", 0, f"class {owner}:"))
             around = f"{module}.{owner}"
-            lines, gone = without_comments(self.sources[module]).splitlines(), _docstrings(node)
-            found += [
-                (file, line, lines[line - 1])
-                for file, line in sorted(inside)
-                if line not in gone and lines[line - 1].strip()
-            ]
+            lines = without_texts(self.sources[module]).splitlines()
+            found += [(file, line, lines[line - 1]) for file, line in sorted(inside) if lines[line - 1].strip()]
         return sorted(set(found), key=found.index)
 
 
@@ -203,17 +174,6 @@ def _close(old: str, new: str) -> bool:
         return abs(float(old) - float(new)) < 0.1 * abs(float(old))
     except ValueError:
         return False
-
-
-def _docstrings(node: ast.FunctionDef) -> set[int]:
-    """The lines of strings that are whole statements."""
-    texts = [one for one in ast.walk(node) if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)]
-    return {
-        number
-        for one in texts
-        if isinstance(one.value, ast.Constant) and isinstance(one.value.value, str)
-        for number in range(one.lineno, (one.end_lineno or one.lineno) + 1)
-    }
 
 
 def on_one_line(text: str, place: ast.stmt) -> str | None:
@@ -231,11 +191,15 @@ def on_one_line(text: str, place: ast.stmt) -> str | None:
     return HUGE.sub(lambda found: f"{float(found[0]):g}".replace("e+0", "e"), ast.unparse(node).partition("\n")[0])
 
 
-def without_comments(source: str) -> str:
-    """Source code without its comments, with the same line numbers."""
-    lines = source.splitlines()
+def without_texts(source: str) -> str:
+    """Source code without its comments and docstrings, with the same line numbers."""
+    lines, before = source.splitlines(), tokenize.NEWLINE
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            row, column = token.start
-            lines[row - 1] = lines[row - 1][:column].rstrip()
+        (first, column), (last, end) = token.start, token.end
+        begins = before in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+        if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and begins):
+            rest = lines[last - 1][end:]
+            lines[first - 1 : last] = [lines[first - 1][:column].rstrip() + rest, *[""] * (last - first)]
+        if token.type not in (tokenize.COMMENT, tokenize.NL):
+            before = token.type
     return "\n".join(lines)

@@ -5,7 +5,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from autograder.questions.program import Own
 OPTIONS = 4  # per question, if there are that many
 CHOICES = 60  # random sets of wrong options, one of which is taken
 LETTERS = "ABCD"
-Map = list[list[float]]
+Map = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,6 @@ class Question:
     because: str
     lines: tuple[tuple[str, int], ...]  # (file, line) of the code that it is about
     maps: tuple[tuple[str, Map], ...] = ()  # pictures: a title and rows of numbers
-    wrong: tuple[str, ...] = ()  # what the run showed about each option; "" for the right one
 
     @property
     def id(self) -> str:
@@ -52,7 +51,7 @@ class Draft:
 
     text: str
     right: str
-    pool: Mapping[str, str]  # wrong options, each with what a run shows about it
+    pool: Sequence[str]  # wrong options
     because: str
     lines: Sequence[Own]  # the lines that it is about
     maps: tuple[tuple[str, Map], ...] = ()

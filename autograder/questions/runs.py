@@ -20,14 +20,6 @@ SECONDS = 3.0  # for a request
 SAME, OTHER = 1e-9, 1e-3  # smaller deviations are rounding; those of OTHER or more are visible
 SEED = 7
 WEIGHTS = "attention weights"  # the name that a worker gives to the result of an operation whose rows are weights
-PLAIN_CALL: dict[str, Any] = {
-    **dict.fromkeys(("take", "rows")),
-    **dict.fromkeys(("arguments", "steady"), False),
-    "do": "call",
-    "args": [],
-    "kwargs": {},
-    "unseen": True,
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,30 +69,33 @@ class Bench:
     def _run(
         self, call: CallReplay, change: Change | None, watch: bool, train: bool, ask: Callable[..., Any]
     ) -> Outcome:
-        what = changed(self.program, change)
+        what, unchanged = changed(self.program, change), changed(self.program, None)
+        # Unless its constructor is changed or watched, the worker copies an object for each call.
+        method = isinstance(call.requests[-1][0]["target"], int)
+        again = method and not (watch or train or (change and change.own.path.endswith("__init__")))
         _, lives, objects = self._objects.get(id(call), (call, -1, {}))
-        anew = train or (change and change.own.path.endswith("__init__")) or lives != self.student.lives
-        if anew:
-            ask({"do": "change", **what})
-        if watch:  # constructors too, if no weights replace what they compute
-            ask({"do": "watch", "files": self.program.files})
-        if anew:
+        if not again or lives != self.student.lives:
+            ask({"do": "change", **(unchanged if again else what)})
+            if watch:
+                ask({"do": "watch", "files": self.program.files})
             objects = prepared(call, ask)
-            # Objects with weights can be used again: the weights are loaded again if they change.
-            made, loaded = ([one["do"] for one, _ in call.requests[:-1]].count(kind) for kind in ("call", "state"))
-            method = isinstance(call.requests[-1][0]["target"], int)
-            if not train and not change and made == loaded and method and not self.program.keeps:
+            if again:
                 self._objects[id(call)] = call, self.student.lives, objects
         for handle in objects.values() if train else ():
-            ask({**PLAIN_CALL, "target": handle, "method": "train"})
+            ask(of_mode(call.requests[-1][0], handle, "train"))
         if train:
             ask({"do": "seed", "seed": SEED})
         request, tensors = call.last(objects)
         try:
-            value = ask({**request, "change": what, "restore": True}, body_of(tensors))
+            value = ask({**request, "change": what, "fresh": again}, body_of(tensors))
         finally:
             record = ask({"do": "watched"}) if watch and self.student._worker is not None else None
         return Outcome(tuple(_values(value)), "", isinstance(value, (list, tuple)), *read_lines(record))
+
+
+def of_mode(request: Mapping[str, Any], target: int, mode: str) -> dict[str, Any]:
+    """A request like another call that puts an object in a mode."""
+    return {**request, "target": target, "method": mode, "args": [], "kwargs": {}, "unseen": True}
 
 
 def changed(program: Program, change: Change | None) -> dict[str, str]:
@@ -147,13 +142,12 @@ def same(first: Outcome, second: Outcome) -> bool | None:
         return first.error == second.error
     if [one.shape for one in first.values] != [one.shape for one in second.values] or first.several != second.several:
         return False
-    off = max(map(deviation, first.values, second.values), default=0.0)
-    return True if off <= SAME else False if off >= OTHER else None
+    pairs = [*zip(first.values, second.values, strict=True)]
+    return (
+        True if all(close(*one, SAME) for one in pairs) else None if all(close(*one, OTHER) for one in pairs) else False
+    )
 
 
-def deviation(a: np.ndarray, b: np.ndarray) -> float:
-    """The largest difference of two arrays, relative for large numbers; infinite where only one number is finite."""
-    if not (np.isfinite(a) == np.isfinite(b)).all():
-        return float("inf")
-    with np.errstate(invalid="ignore", over="ignore"):
-        return float(np.nan_to_num(np.abs(a - b) / np.maximum(1, np.abs(a)), nan=0.0, posinf=1e9).max(initial=0.0))
+def close(a: np.ndarray, b: np.ndarray, off: float) -> bool:
+    """Whether all elements are equal up to a deviation, which is relative for large numbers."""
+    return np.allclose(a, b, off, off, equal_nan=True)
