@@ -4,9 +4,10 @@ No code here is specific to a stage. A test shows how an object is created and c
 replaced by a smaller one, and a run shows whether the sizes fit together.
 """
 
+import itertools
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,35 +46,47 @@ class Call:
         """The arguments with their names: arrays, or values other than tensors."""
         request, own = self.replay.requests[-1]
         named = _named(request, self.replay.requests, program)
-        return [(name, own[one["$tensor"]] if _is_tensor(one) else one) for name, one in named]
-
-
-def _useful(recipe: CallReplay, program: Program) -> bool:
-    """Whether questions can be about a call: it runs the student's code on inputs that are neither empty nor large."""
-    *before, (last, tensors) = recipe.requests
-    if last["do"] != "call" or last.get("method") in MODES or any(one.get("stored") for one, _ in before):
-        return False
-    objects = [one["target"] for one, _ in before if one["do"] == "call" and isinstance(one["target"], str)]
-    others = [one for one, _ in before if isinstance(one["target"], int) and one.get("method") not in MODES]
-    if any(one["do"] != "state" for one in others) or len(objects) > MOST_OBJECTS:
-        return False
-    target = last["target"] if isinstance(last["target"], str) else objects[last["target"]]
-    module, _, name = target.partition(".")
-    if module not in program.sources or (isinstance(last["target"], str) and name[:1].isupper()):
-        return False
-    if any(array.size > DISPLAYED and not is_random(array) and not _pattern(array) for array in tensors.values()):
-        return False
-    return _count(recipe.requests) <= LARGEST and all(array.size for array in tensors.values())
+        arrays = [(name, one, _array(one, own)) for name, one in named]
+        return [(name, one if array is None else array) for name, one, array in arrays]
 
 
 def calls_in(recipes: Sequence[CallReplay], program: Program) -> list[CallReplay]:
     """One call of each form in the tests, in eval mode: the one with the smallest inputs."""
     forms: dict[str, list[CallReplay]] = {}
     for recipe in recipes:
-        if _useful(recipe, program):
-            plain = replace(recipe, requests=_plain_requests(recipe), earlier=())
+        if _useful(recipe.requests, program):
+            plain = replace(recipe, requests=tuple(_in_eval_mode(recipe.requests)), earlier=())
             forms.setdefault(_form(plain.requests, program), []).append(plain)
     return [min(alike, key=lambda one: _count(one.requests[-1:])) for alike in forms.values()]
+
+
+def _useful(requests: Sequence[Request], program: Program) -> bool:
+    """Whether questions can be about a call: it runs the student's code on inputs that are neither empty nor large."""
+    *_, (last, tensors) = requests
+    *makers, _ = calls = _calls(requests) or [requests[-1]]
+    if calls[-1][0] is not last or len(makers) > MOST_OBJECTS or _count(requests) > LARGEST:
+        return False
+    if any(isinstance(one["target"], int) for one, _ in makers) or any(one.get("stored") for one, _ in requests):
+        return False
+    module, path = _function(last, requests)
+    shown = all(array.size <= DISPLAYED or is_random(array) or _pattern(array) for array in tensors.values())
+    full = all(array.size for array in tensors.values())
+    return module in program.sources and not path.endswith("__init__") and shown and full
+
+
+def _calls(requests: Sequence[Request]) -> list[Request]:
+    """The requests that create objects or call something; without those that load weights or set a mode."""
+    return [one for one in requests if one[0]["do"] == "call" and one[0]["method"] not in MODES]
+
+
+def _in_eval_mode(requests: Sequence[Request]) -> Iterator[Request]:
+    """The requests of a call without modes, but with every object in eval mode."""
+    objects = itertools.count()
+    for request, own in requests:
+        if request.get("method") not in MODES:
+            yield request, own
+            if isinstance(request["target"], str) and request is not requests[-1][0]:
+                yield of_mode(request, next(objects), "eval"), {}
 
 
 def tiny_call(call: CallReplay, bench: Bench, rng: random.Random) -> CallReplay | None:
@@ -128,11 +141,6 @@ def _named(request: Mapping[str, Any], requests: Sequence[Request], program: Pro
     return [*zip(names, request["args"], strict=False), *request["kwargs"].items()]
 
 
-def _calls(requests: Sequence[Request]) -> list[Request]:
-    """The requests that create objects, and the last one; without those that load weights or set a mode."""
-    return [one for one in requests if one[0]["do"] == "call" and one[0]["method"] not in MODES]
-
-
 def _form(requests: Sequence[Request], program: Program) -> str:
     """A string that is the same for calls that differ only in sizes and numbers."""
     parts: list[Any] = []
@@ -140,13 +148,16 @@ def _form(requests: Sequence[Request], program: Program) -> str:
         kinds: dict[str, Any] = {}
         for name, one in _named(request, requests, program):
             plain = isinstance(one, bool) or one is None
-            kinds[name] = one if plain else own[one["$tensor"]].ndim if _is_tensor(one) else type(one).__name__
+            array = _array(one, own)
+            kinds[name] = one if plain else type(one).__name__ if array is None else array.ndim
         parts.append([_function(request, requests), sorted(kinds.items())])
     return repr(parts)
 
 
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value, dict) and list(value) == ["$tensor"]
+def _array(value: Any, tensors: Mapping[str, np.ndarray]) -> np.ndarray | None:
+    """The tensor that is an argument of a request; None if it is none."""
+    ((kind, name),) = value.items() if isinstance(value, dict) and len(value) == 1 else [("", "")]
+    return tensors[name] if kind == "$tensor" else tensors[name].swapaxes(-1, -2) if kind == "$transposed" else None
 
 
 def _mapped(value: Any, leaf: Callable[[Any], Any]) -> Any:
@@ -154,29 +165,6 @@ def _mapped(value: Any, leaf: Callable[[Any], Any]) -> Any:
     if isinstance(value, dict) and not set(value) & LEAVES:
         return {key: _mapped(one, leaf) for key, one in value.items()}
     return [_mapped(one, leaf) for one in value] if isinstance(value, list) else leaf(value)
-
-
-def _plain_requests(recipe: CallReplay) -> tuple[Request, ...]:
-    """The requests in eval mode; transposed tensors are stored as they are read."""
-    found: list[Request] = []
-    for request, tensors in recipe.requests:
-        if request["do"] == "state":
-            found.append((request, tensors))
-        elif request.get("method") not in MODES:
-            arrays = dict(tensors)
-
-            def plain(value: Any, arrays: dict[str, np.ndarray] = arrays) -> Any:
-                if not isinstance(value, dict) or "$transposed" not in value:
-                    return value
-                name = value["$transposed"]
-                arrays[name] = np.ascontiguousarray(arrays[name].swapaxes(-1, -2))
-                return {"$tensor": name}
-
-            found.append(({**request, **{key: _mapped(request[key], plain) for key in ("args", "kwargs")}}, arrays))
-            if isinstance(request["target"], str) and request is not recipe.requests[-1][0]:
-                number = sum(isinstance(one["target"], str) for one, _ in found) - 1
-                found.append((of_mode(request, number, "eval"), {}))
-    return tuple(found)
 
 
 def _numbers(requests: Sequence[Request]) -> list[int]:

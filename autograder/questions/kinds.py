@@ -3,16 +3,16 @@
 import ast
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from functools import partial
 
 import numpy as np
 
 from autograder.questions.calls import Call, shape_text
 from autograder.questions.facts import EVERYWHERE, RAISES, SAME_RESULT
-from autograder.questions.lab import Lab, Mutant
+from autograder.questions.lab import Lab
 from autograder.questions.number_by_hand import number
-from autograder.questions.program import Own, Place
-from autograder.questions.question import Draft, Map
+from autograder.questions.program import Change, Own, Place
+from autograder.questions.question import Draft
 from autograder.questions.runs import WEIGHTS, Outcome
 
 MOST_TIMES, MOST_PAIRS = 40, 10  # runs of a line; pairs of lines that are swapped
@@ -23,11 +23,9 @@ CLEAR, EQUAL = 0.15, 1e-9  # differences between pictures: clearly visible (as a
 
 def times(lab: Lab) -> Iterator[Draft]:
     """How often a line runs in a call."""
-    inner = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)  # nobody knows how often these run
     for call in lab.some_calls:
         counts = call.base.counts
-        own = [one for one in lab.ran(call) if one.simple and 1 < counts[one.place] <= MOST_TIMES]
-        own = [one for one in own if not any(isinstance(node, inner) for node in ast.walk(one.node))]
+        own = [one for one in lab.ran(call) if one.simple and _countable(lab, one, counts[one.place])]
         lab.rng.shuffle(own)
         for one in own[:2]:
             n = counts[one.place]
@@ -35,6 +33,15 @@ def times(lab: Lab) -> Iterator[Draft]:
             pool = [str(number) for number in sorted(near) if 0 < number <= 2 * MOST_TIMES]
             text = f"{lab.words(call)}. How often does {one.name} run in this call?"
             yield Draft(text, str(n), pool, f"Counted in a run: {n}.", [one])
+
+
+def _countable(lab: Lab, own: Own, n: int) -> bool:
+    """Whether the runs of a line are a fair question: several, not the number in a loop head, nor hidden in a line."""
+    hidden = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
+    function = lab.program.functions[own.module, own.path]
+    loops = [node.iter for node in ast.walk(function) if isinstance(node, (ast.For, ast.comprehension))]
+    told = {node.value for part in (own.node, *loops) for node in ast.walk(part) if isinstance(node, ast.Constant)}
+    return 1 < n <= MOST_TIMES and n not in told and not any(isinstance(node, hidden) for node in ast.walk(own.node))
 
 
 def shape(lab: Lab) -> Iterator[Draft]:
@@ -65,68 +72,60 @@ def effect(lab: Lab) -> Iterator[Draft]:
     """What a change to a line does to a call."""
     for call in lab.some_calls:
         mutants = lab.mutants(call)
-        heads = sorted({one.facts[0] for one in mutants})
+        heads = sorted({said[0] for said in mutants.values()})
         lab.rng.shuffle(heads)
         for right in sorted(heads, key=lambda one: one == EVERYWHERE):
-            group = [one for one in mutants if one.facts[0] == right]
-            chosen = lab.rng.choice(group)
-            pool = sorted({fact for one in mutants for fact in one.facts} - {*chosen.facts})
-            text = f"{lab.words(call)}. {chosen.change.sentence} What happens to the result?"
-            because = f"Run with two sets of inputs: {' '.join(chosen.facts)}"
-            yield Draft(text, right, pool, because, [chosen.change.own])
+            change, said = lab.rng.choice([one for one in mutants.items() if one[1][0] == right])
+            pool = sorted({fact for other in mutants.values() for fact in other} - {*said})
+            text = f"{lab.words(call)}. {change.sentence} What happens to the result?"
+            yield Draft(text, right, pool, f"Run with two sets of inputs: {' '.join(said)}", [change.own])
 
 
 def heatmap(lab: Lab) -> Iterator[Draft]:
     """Which change turns one picture into another. What one can see there distinguishes it from the other changes."""
     for call in lab.some_calls:
         place = next(((one.place, one.name) for one in reversed(call.base.lines) if one.name == WEIGHTS), None)
-        before = _map(call.base, place)
+        before, twin = _picture(call.base, place), _picture(call.twin_base, place)
         weights = any(request["do"] == "state" for request, _ in call.replay.requests)
-        if before is None or (weights and not place) or min(before.shape) < SMALLEST_MAP:
+        if before is None or twin is None or (weights and not place) or min(before.shape) < SMALLEST_MAP:
             continue
-        found: list[tuple[Mutant, np.ndarray, tuple[object, ...]]] = []
-        for one in [one for one in lab.mutants(call) if one.facts[0] != RAISES][:MOST_MAPS]:
-            pictures = [
-                (_map(base, place), _map(lab.bench.run(replay, one.change, watch=True), place))
-                for base, replay in ((call.base, call.replay), (call.twin_base, call.twin))
-            ]
-            features = {_features(*pair) for pair in pictures}
-            if len(features) == 1 and (known := features.pop()) and (after := pictures[0][1]) is not None:
-                found.append((one, after, known))
+        found: list[tuple[Change, np.ndarray, tuple[object, ...]]] = []
+        running = [one for one, said in lab.mutants(call).items() if said[0] != RAISES]
+        for one in running[:MOST_MAPS]:
+            after, other = (
+                _picture(lab.bench.run(replay, one, watch=True), place) for replay in (call.replay, call.twin)
+            )
+            if after is not None and (seen := _seen(before, after)) and seen == _seen(twin, other):
+                found.append((one, after, seen))
         lab.rng.shuffle(found)
         clear = [one for one in found if np.abs(one[1] - before).max() > CLEAR * (np.ptp(before) or 1.0)]
-        for chosen, after, known in clear[:2]:
-            others = [one.change for one, _, features in clear if features != known]
+        for change, after, seen in clear[:2]:
+            others = [one for one, _, features in clear if features != seen]
             if len(others) < 3:
-                others = [one.change for one, _, features in found if features != known]
-            if len(others) < 3:
-                continue
-            text = f"{lab.words(call)}. One picture shows {_pictured(call, place)}, the other shows it after a"
-            text += " change. Which change?"
-            because = "All four were run with two sets of inputs; the other pictures look different."
-            lines = [chosen.change.own, *(one.own for one in others)]
-            maps = tuple((title, _rounded(one)) for title, one in (("before", before), ("after", after)))
-            yield Draft(text, chosen.change.option, [one.option for one in others], because, lines, maps)
-
-
-def _rounded(picture: np.ndarray) -> Map:
-    return tuple(tuple(round(float(value), 2) for value in row) for row in picture)
+                others = [one for one, _, features in found if features != seen]
+            if len(others) > 2:
+                text = f"{lab.words(call)}. One picture shows {_pictured(call, place)}, the other shows it after a"
+                text += " change. Which change?"
+                because = "All four were run with two sets of inputs; the other pictures look different."
+                lines = [change.own, *(one.own for one in others)]
+                maps = (("before", before.round(2).tolist()), ("after", after.round(2).tolist()))
+                yield Draft(text, change.option, [one.option for one in others], because, lines, maps)
 
 
 def _pictured(call: Call, place: tuple[Place, str] | None) -> str:
     """The contents of a picture, in words."""
+    found = [one.shape for one in call.base.lines if (one.place, one.name) == place]
+    axes = len(found[-1] or ()) if found else np.ndim(call.base.values[0])
+    index = [-1, *[0] * (axes - 3)] if axes > 2 else ""
     if place is None:
-        return f"`result{[-1, *[0] * (np.ndim(call.base.values[0]) - 3)] if np.ndim(call.base.values[0]) > 2 else ''}`"
-    axes = next(len(one.shape or ()) for one in reversed(call.base.lines) if (one.place, one.name) == place)
-    index = [-1, *[0] * (axes - 3)]
-    return f"the attention weights of line {place[0][1]} at `{index}` (rows: queries, columns: keys)"
+        return f"`result{index}`"
+    return f"the attention weights of line {place[0][1]}{f' at `{index}`' * bool(index)} (rows: queries, columns: keys)"
 
 
-def _map(outcome: Outcome, place: tuple[Place, str] | None) -> np.ndarray | None:
+def _picture(outcome: Outcome, place: tuple[Place, str] | None) -> np.ndarray | None:
     """The matrix of the last sentence and first head, in a result or in the value of a line."""
-    value: Any = outcome.values[0] if outcome.values else None
-    if place:
-        value = next((one.value for one in reversed(outcome.lines) if (one.place, one.name) == place), None)
+    found = [one.value for one in outcome.lines if (one.place, one.name) == place] if place else outcome.values[:1]
+    value = found[-1] if found else None
     if not isinstance(value, np.ndarray) or value.ndim < 2 or not value.size or not np.isfinite(value).all():
         return None
     for axis in range(value.ndim - 2):
@@ -134,20 +133,17 @@ def _map(outcome: Outcome, place: tuple[Place, str] | None) -> np.ndarray | None
     return value.astype(np.float64) if max(value.shape) <= LARGEST_MAP else None
 
 
-def _features(before: np.ndarray | None, after: np.ndarray | None) -> tuple[object, ...]:
-    """Features that anybody can see in a picture: unchanged numbers, zeros, sums, repetition, order."""
-    if before is None or after is None or before.shape != after.shape:
+def _seen(before: np.ndarray, after: np.ndarray | None) -> tuple[object, ...]:
+    """What anybody can see in a picture: unchanged numbers, zeros, sums, repetition, order."""
+    if after is None or before.shape != after.shape:
         return ()
-
-    def equal(a: Any, b: Any) -> bool:
-        return bool((np.abs(a - b) < EQUAL).all())
-
+    same = partial(np.allclose, rtol=0, atol=EQUAL)
     return (
         (np.abs(after - before) < EQUAL).tobytes(),
         (np.abs(after) < EQUAL).tobytes(),
-        *(equal(after.sum(axis), 1.0) for axis in (0, 1)),
-        *(equal(after, np.roll(after, 1, axis)) for axis in (0, 1)),
-        equal(np.sort(after, axis=None), np.sort(before, axis=None)),
+        *(same(after.sum(axis), 1.0) for axis in (0, 1)),
+        *(same(after, np.roll(after, 1, axis)) for axis in (0, 1)),
+        same(np.sort(after, axis=None), np.sort(before, axis=None)),
         bool((np.argsort(after) == np.argsort(before)).all()),
         bool((after < 0).any()),
     )
@@ -193,7 +189,7 @@ def variant(lab: Lab) -> Iterator[Draft]:
 def failing_test(lab: Lab) -> Iterator[Draft]:
     """Which test fails after a change."""
     for call in lab.some_calls[:2] if len(lab.tests) > 2 else ():
-        mutants = [one.change for one in lab.mutants(call) if one.facts[0] not in (SAME_RESULT, RAISES)]
+        mutants = [one for one, said in lab.mutants(call).items() if said[0] not in (SAME_RESULT, RAISES)]
         lab.rng.shuffle(mutants)
         for one in mutants[:4]:
             fails = [*lab.failing_tests(one)]

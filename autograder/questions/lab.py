@@ -4,7 +4,6 @@ import itertools
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from autograder.grading.graded_case import StageTestCase
@@ -21,14 +20,6 @@ LONGEST_OPTION, LONGEST_TEXT = 160, 1500
 MOST_CHANGES = 40  # of a program, tried in a call
 
 
-@dataclass(frozen=True, eq=False)
-class Mutant:
-    """A change, and its effect on a call."""
-
-    change: Change
-    facts: tuple[str, ...]  # the facts that hold for both sets of inputs
-
-
 class Lab:
     """Runs the calls and changes that questions about one program need.
 
@@ -43,7 +34,7 @@ class Lab:
         self.program, self.bench, self.tests = bench.program, bench, tests
         self.recipes = calls_in(recipes, bench.program)
         self.rng = random.Random(seed)
-        self._mutants: dict[Call, list[Mutant]] = {}
+        self._mutants: dict[Call, dict[Change, tuple[str, ...]]] = {}
 
     @cached_property
     def calls(self) -> list[Call]:
@@ -75,14 +66,14 @@ class Lab:
         turns = itertools.zip_longest(*map(self.changes_of, self.ran(call)))
         return (one for turn in turns for one in turn if one and one.own.place not in self.bench.endless)
 
-    def mutants(self, call: Call) -> list[Mutant]:
-        """Changes that affect a call in the same way for two sets of inputs."""
+    def mutants(self, call: Call) -> dict[Change, tuple[str, ...]]:
+        """Changes with the facts that hold after them, the same for two sets of inputs."""
         if call not in self._mutants:
-            found = self._mutants[call] = []
+            found = self._mutants[call] = {}
             for change in itertools.islice(self.changes(call), MOST_CHANGES):
                 said = facts(call.base, self.bench.run(call.replay, change))
                 if said and said == facts(call.twin_base, self.bench.run(call.twin, change)):
-                    found.append(Mutant(change, said))
+                    found[change] = said
         return self._mutants[call]
 
     def verdict(self, change: Change) -> str:

@@ -14,7 +14,7 @@ from autograder.questions.program import Own
 OPTIONS = 4  # per question, if there are that many
 CHOICES = 60  # random sets of wrong options, one of which is taken
 LETTERS = "ABCD"
-Map = tuple[tuple[float, ...], ...]
+Map = list[list[float]]
 
 
 @dataclass(frozen=True)
