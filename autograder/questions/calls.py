@@ -42,12 +42,12 @@ class Call:
         """The sizes of all axes of the inputs, and the whole numbers among the arguments."""
         return {*_axes(self.replay.requests[-1:]), *_numbers(self.replay.requests)}
 
-    def arguments(self, program: Program) -> list[tuple[str, Any]]:
-        """The arguments with their names: arrays, or values other than tensors."""
-        request, own = self.replay.requests[-1]
-        named = _named(request, self.replay.requests, program)
-        arrays = [(name, one, _array(one, own)) for name, one in named]
-        return [(name, one if array is None else array) for name, one, array in arrays]
+
+def arguments(requests: Sequence[Request], program: Program) -> list[tuple[str, Any]]:
+    """The arguments of a call with their names: arrays, or values other than tensors."""
+    request, own = requests[-1]
+    arrays = [(name, one, _array(one, own)) for name, one in _named(request, requests, program)]
+    return [(name, one if array is None else array) for name, one, array in arrays]
 
 
 def calls_in(recipes: Sequence[CallReplay], program: Program) -> list[CallReplay]:
@@ -95,7 +95,7 @@ def tiny_call(call: CallReplay, bench: Bench, rng: random.Random) -> CallReplay 
     sizes = sorted(size for size in axes | {one for one in numbers if one > 3} if size > 1)
     choices = [{size: min(size, rng.choice((1, 2, 2, 3, 4))) for size in sizes} for _ in range(TRIES)]
     made = [_with_sizes(call.requests, one, bench.program) for one in choices]
-    for one in sorted(made, key=lambda one: _cost(one, call.requests))[:MOST_TRIED]:
+    for one in sorted(made, key=_cost)[:MOST_TRIED]:
         if bench.run(tiny := replace(call, requests=one)).values:
             return tiny
     return None
@@ -143,15 +143,7 @@ def _named(request: Mapping[str, Any], requests: Sequence[Request], program: Pro
 
 def _form(requests: Sequence[Request], program: Program) -> str:
     """A string that is the same for calls that differ only in sizes and numbers."""
-    parts: list[Any] = []
-    for request, own in _calls(requests):
-        kinds: dict[str, Any] = {}
-        for name, one in _named(request, requests, program):
-            plain = isinstance(one, bool) or one is None
-            array = _array(one, own)
-            kinds[name] = one if plain else type(one).__name__ if array is None else array.ndim
-        parts.append([_function(request, requests), sorted(kinds.items())])
-    return repr(parts)
+    return re.sub(r"\d[-\d., ]*", "0", words(requests, program))
 
 
 def _array(value: Any, tensors: Mapping[str, np.ndarray]) -> np.ndarray | None:
@@ -212,13 +204,10 @@ def _with_sizes(requests: Sequence[Request], sizes: Mapping[int, int], program: 
     return tuple(small)
 
 
-def _cost(requests: Sequence[Request], before: Sequence[Request]) -> float:
-    """How hard a call is to compute by hand: easy with few numbers, no axis of size 1, and masks with an effect."""
-    arrays = requests[-1][1]
-    short = [size for array in arrays.values() for size in array.shape[1:]].count(1)
-    masks = {name: array for name, array in arrays.items() if array.dtype.kind in "iub"}
-    lost = sum(np.unique(before[-1][1][name]).size > 1 == np.unique(array).size for name, array in masks.items())
-    return max(_count(requests[-1:]), 16) + 12 * short + 6 * lost + 0.1 * sum(_numbers(requests))
+def _cost(requests: Sequence[Request]) -> float:
+    """How hard a call is to compute by hand: easy with few numbers and no axis of size 1."""
+    short = [size for array in requests[-1][1].values() for size in array.shape[1:]].count(1)
+    return max(_count(requests[-1:]), 16) + 12 * short + 0.1 * sum(_numbers(requests))
 
 
 def is_random(array: np.ndarray) -> bool:
@@ -226,30 +215,28 @@ def is_random(array: np.ndarray) -> bool:
     return array.dtype.kind == "f" and array.ndim > 0 and not np.isin(array, (0.0, 1.0)).all()
 
 
-def words(call: Call, program: Program, whole: bool = False) -> str:
+def words(requests: Sequence[Request], program: Program, whole: bool = False) -> str:
     """A call in words, in Markdown: how the object is created, and each argument.
 
     Args:
         whole: whether to show all numbers.
     """
-    requests, made = call.replay.requests, []
-    for request, _ in requests[:-1]:
-        if isinstance(request["target"], str):
-            named = _named(request, requests, program)
-            own = [_shown(one) if name.startswith("argument") else f"{name}={_shown(one)}" for name, one in named]
-            made.append(f"`{request['target'].partition('.')[2]}({', '.join(own)})`")
-    name = _function(requests[-1][0], requests)[1].rpartition(".")[2]
+    *makers, (last, _) = _calls(requests)
+    made = []
+    for request, _ in makers:
+        named = _named(request, requests, program)
+        own = [_shown(one) if name.startswith("argument") else f"{name}={_shown(one)}" for name, one in named]
+        made.append(f"`{request['target'].partition('.')[2]}({', '.join(own)})`")
+    name = _function(last, requests)[1].rpartition(".")[2]
     subject = "the module" if name == "forward" else f"its `{name}`" if made else f"`{name}`"
     given = [
         f"`{name}` {_described(one, whole)}" if isinstance(one, np.ndarray) else f"`{name}={_shown(one)}`"
-        for name, one in call.arguments(program)
+        for name, one in arguments(requests, program)
     ]
     text = f"{subject} is called with {', '.join(given) or 'no arguments'}"
-    text += "; `result` is the first value that it returns" if call.base.several else ""
-    weights = (
-        " with random weights (in norms too)" if not whole and any(one["do"] == "state" for one, _ in requests) else ""
-    )
-    return f"{' and '.join(made)}{weights} in eval mode: {text}" if made else text
+    weights = not whole and any(one["do"] == "state" for one, _ in requests)
+    random_weights = " with random weights (in norms too)" if weights else ""
+    return f"{' and '.join(made)}{random_weights} in eval mode: {text}" if made else text
 
 
 def _shown(value: Any) -> str:

@@ -21,7 +21,7 @@ def facts(before: Outcome, after: Outcome) -> tuple[str, ...]:
     """The facts that hold for the first value, the most informative first; none if that is not clear."""
     if after.error:
         return (RAISES,) if after.error in TOLD else ()
-    if before.several != after.several or len(before.values) != len(after.values):
+    if len(before.values) != len(after.values):
         return ("A different number of values is returned.",)
     base, other = before.values[0], after.values[0]
     if base.shape != other.shape:

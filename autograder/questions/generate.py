@@ -82,11 +82,12 @@ def paper(
     try:
         bench = Bench(student, program)
         lab = Lab(bench, recipes, passed, f"{seed} {submission.name}")
-        questions, shown = tuple(_chosen(lab, stage.name, count, kinds)), tuple(program.excerpt(lab.places))
+        questions = tuple(_chosen(lab, stage.name, count, kinds))
+        ran = {place for call in lab.calls for place, times in call.base.counts.items() if times}
     finally:
         student.close()
     trouble = "" if len(questions) >= count else f"there are only {len(questions)} questions about the code"
-    return replace(nothing, passed=len(passed), questions=questions, code=shown, trouble=trouble)
+    return replace(nothing, passed=len(passed), questions=questions, code=tuple(program.excerpt(ran)), trouble=trouble)
 
 
 def _visible_tests(student: Student, stage: Stage) -> tuple[dict[str, StageTestCase], list[CallReplay]]:

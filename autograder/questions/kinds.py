@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from autograder.questions.calls import Call, shape_text
+from autograder.questions.calls import Call, arguments, shape_text
 from autograder.questions.facts import EVERYWHERE, RAISES, SAME_RESULT
 from autograder.questions.lab import Lab
 from autograder.questions.number_by_hand import number
@@ -47,7 +47,7 @@ def _countable(lab: Lab, own: Own, n: int) -> bool:
 def shape(lab: Lab) -> Iterator[Draft]:
     """The shape of a tensor with several axes after a line."""
     for call in lab.some_calls:
-        given = {np.shape(value) for _, value in call.arguments(lab.program)}
+        given = {np.shape(value) for _, value in arguments(call.replay.requests, lab.program)}
         found: dict[tuple[Place, str], set[tuple[int, ...]]] = {}
         for one in call.base.lines:
             if one.name != WEIGHTS:

@@ -10,7 +10,7 @@ from autograder.grading.graded_case import StageTestCase
 from autograder.grading.run_test import passes
 from autograder.questions.calls import Call, calls_in, with_values, words
 from autograder.questions.facts import facts
-from autograder.questions.program import Change, Own, Place
+from autograder.questions.program import Change, Own
 from autograder.questions.question import Draft, Question, pick
 from autograder.questions.runs import SECONDS, Bench, changed, same
 from autograder.sandbox.call_replay import CallReplay
@@ -53,7 +53,9 @@ class Lab:
         return sorted(self.calls, key=lambda one: -len(self.ran(one)) * self.rng.uniform(0.3, 1))[:3]
 
     def words(self, call: Call, whole: bool = False) -> str:
-        text = words(call, self.program, whole)
+        """A call in words, at the start of a sentence."""
+        text = words(call.replay.requests, self.program, whole)
+        text += "; `result` is the first value that it returns" if len(call.base.values) > 1 else ""
         return text[:1].upper() + text[1:]
 
     def changes_of(self, own: Own) -> list[Change]:
@@ -124,8 +126,3 @@ class Lab:
         lines = tuple(dict.fromkeys(one.place for one in draft.lines))
         right, because = options.index(draft.right), draft.because
         return Question(kind, difficulty, stage, draft.text, tuple(options), right, because, lines, draft.maps)
-
-    @cached_property
-    def places(self) -> set[Place]:
-        """The lines that run in the calls."""
-        return {place for call in self.calls for place, count in call.base.counts.items() if count}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from autograder.localization import SmallChange, small_changes
-from autograder.submissions.syntax_tree import Offsets, functions, parse, statements
+from autograder.submissions.syntax_tree import Offsets, functions, parse, statements, tree_of
 
 LONGEST = 110  # characters of a statement that a question shows
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
@@ -99,11 +99,10 @@ class Program:
             if module not in self.given and f"{module}.{path}" not in self.writes:
                 continue
             old = {ast.dump(one) for one in statements(before.body)} if before else set()
-            offsets, file = Offsets(self.sources[module]), f" of {module}.py" if len(self.sources) > 1 else ""
+            file = f" of {module}.py" if len(self.sources) > 1 else ""
             for one in statements(node.body):
                 if not isinstance(one, UNFIT) and ast.dump(one) not in old:
-                    text = on_one_line(offsets.of(one), one) or ast.unparse(one).partition("\n")[0]
-                    found.append(Own(module, path, one, text, file))
+                    found.append(Own(module, path, one, head(one), file))
         places = [one.place for one in found]
         return tuple(one for one in found if places.count(one.place) == 1)
 
@@ -123,8 +122,12 @@ class Program:
         for one in self._small_changes(own):
             inside = one.line == own.line and at <= one.start <= one.end <= end and one.kind in ("expression", "name")
             if inside and not _close(text.source[one.start : one.end], one.text):
-                new = on_one_line(text.source[at : one.start] + one.text + text.source[one.end : end], own.node)
-                if new and new not in seen and len(new) <= LONGEST and not SILLY.search(new):
+                source = text.source[at : one.start] + one.text + text.source[one.end : end]
+                try:
+                    new = head(parse(textwrap.dedent(" " * own.node.col_offset + source)).body[0])
+                except SyntaxError:
+                    continue
+                if new not in seen and len(new) <= LONGEST and not SILLY.search(new):
                     seen.add(new)
                     yield Change(own, "" if new == "pass" else new, one.unit, one.kind == "name")
 
@@ -133,11 +136,7 @@ class Program:
         for first, second in itertools.pairwise(self.own):
             text = Offsets(self.sources[first.module])
             pair = [one.node for one in (first, second) if one.simple and not isinstance(one.node, ast.Return)]
-            same = (first.module, first.path, first.node.col_offset) == (
-                second.module,
-                second.path,
-                second.node.col_offset,
-            )
+            same = first.path == second.path and first.node.col_offset == second.node.col_offset
             if same and first.text != second.text and [one.end_lineno for one in pair] == [first.line, second.line]:
                 between = text.source[text.end(first.node) : text.start(second.node)]
                 if not between.strip() and (small := self._small_changes(first)):
@@ -152,20 +151,18 @@ class Program:
         return self._changes[at]
 
     def excerpt(self, places: Collection[Place]) -> list[tuple[str, int, str]]:
-        """The functions that contain some lines, without comments and docstrings: file, line (0 for a class), code."""
+        """The functions that contain some lines, without comments and docstrings: file, line, code."""
         found: list[tuple[str, int, str]] = []
-        around = ""
-        for (module, path), node in self.functions.items():
-            begin = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            inside = {(f"{module}.py", line) for line in range(begin, (node.end_lineno or begin) + 1)}
-            if not inside & {*places}:
-                continue
-            if (owner := path.rpartition(".")[0]) and f"{module}.{owner}" != around:
-                found.append((f"{module}.py", 0, f"class {owner}:"))
-            around = f"{module}.{owner}"
-            lines = without_texts(self.sources[module]).splitlines()
-            found += [(file, line, lines[line - 1]) for file, line in sorted(inside) if lines[line - 1].strip()]
-        return sorted(set(found), key=found.index)
+        for module, source in self.sources.items():
+            file, lines, shown = f"{module}.py", without_texts(source).splitlines(), set[int]()
+            for node in tree_of(source).body:
+                for inner in node.body if isinstance(node, ast.ClassDef) else [node]:
+                    begin = min([inner.lineno, *(one.lineno for one in getattr(inner, "decorator_list", ()))])
+                    span = range(begin, (inner.end_lineno or begin) + 1)
+                    if isinstance(inner, ast.FunctionDef) and any((file, line) in places for line in span):
+                        shown |= {node.lineno, *span}
+            found += [(file, line, lines[line - 1]) for line in sorted(shown) if lines[line - 1].strip()]
+        return found
 
 
 def _close(old: str, new: str) -> bool:
@@ -176,18 +173,8 @@ def _close(old: str, new: str) -> bool:
         return False
 
 
-def on_one_line(text: str, place: ast.stmt) -> str | None:
-    """A statement on one line, or the head of an `if` or a loop; None if the text is not a statement.
-
-    Args:
-        place: the statement that has this text or is replaced by it.
-    """
-    try:
-        text = textwrap.dedent(" " * place.col_offset + text)
-        (node,) = parse(text).body
-    except (SyntaxError, ValueError):
-        return None
-    # Without unneeded parentheses; -1e9 stays unchanged.
+def head(node: ast.stmt) -> str:
+    """A statement on one line, without unneeded parentheses; of an `if` or a loop, only the head."""
     return HUGE.sub(lambda found: f"{float(found[0]):g}".replace("e+0", "e"), ast.unparse(node).partition("\n")[0])
 
 

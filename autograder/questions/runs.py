@@ -38,7 +38,6 @@ class Outcome:
 
     values: tuple[np.ndarray, ...] = ()  # the result, or the members of a returned tuple
     error: str = ""  # the type of the exception
-    several: bool = False  # whether a tuple or a list was returned
     counts: Mapping[Place, int] = field(default_factory=dict)  # how often each line ran
     lines: tuple[LineValue, ...] = ()
 
@@ -90,7 +89,7 @@ class Bench:
             value = ask({**request, "change": what, "fresh": again}, body_of(tensors))
         finally:
             record = ask({"do": "watched"}) if watch and self.student._worker is not None else None
-        return Outcome(tuple(_values(value)), "", isinstance(value, (list, tuple)), *read_lines(record))
+        return Outcome(tuple(_values(value)), "", *read_lines(record))
 
 
 def of_mode(request: Mapping[str, Any], target: int, mode: str) -> dict[str, Any]:
@@ -140,7 +139,7 @@ def same(first: Outcome, second: Outcome) -> bool | None:
     """Whether two calls had the same outcome; None if they differ too little for a question."""
     if first.error or second.error:
         return first.error == second.error
-    if [one.shape for one in first.values] != [one.shape for one in second.values] or first.several != second.several:
+    if [one.shape for one in first.values] != [one.shape for one in second.values]:
         return False
     pairs = [*zip(first.values, second.values, strict=True)]
     return (

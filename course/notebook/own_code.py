@@ -132,7 +132,7 @@ class Asked:
     def link(self, question: "Question") -> str:
         """The heading in the notebook below which the function of the question is explained, as a link."""
         file, line = question.lines[0]
-        above = [text for name, number, text in self.paper.code if name == file and 0 < number <= line]
+        above = [text for name, number, text in self.paper.code if name == file and number <= line]
         functions = [found[1] for text in above if (found := re.match(r"\s*def (\w+)", text))]
         heading = next(filter(None, (heading_of(self.notebook, name) for name in reversed(functions))), "")
         target = self.notebook.name + (f"#{heading.replace(' ', '-')}" if heading else "")
