@@ -37,19 +37,7 @@ def facts(before: Outcome, after: Outcome) -> tuple[str, ...]:
         return ()
     if base.size == 1:
         return ("The result is larger.",) if other.sum() > base.sum() else ("The result is smaller.",)
-    return (*_of_numbers(base, other), *_regions(changed))
-
-
-def _of_numbers(base: np.ndarray, other: np.ndarray) -> Iterator[str]:
-    if close(np.sort(base, axis=None), np.sort(other, axis=None), SAME):
-        yield "The result holds the same numbers in a different order."
-    nonzero = np.abs(base) > 1e-6
-    if nonzero.sum() > 3 and np.abs(other[~nonzero]).max(initial=0) < 1e-6:
-        factors = other[nonzero] / base[nonzero]
-        if np.ptp(factors) < 1e-6 * abs(factors[0]):
-            yield "All numbers of the result are multiplied by one and the same factor."
-    if np.ptp(other - base) < 1e-6:
-        yield "One and the same number is added to all numbers of the result."
+    return tuple(_regions(changed))
 
 
 def _regions(changed: np.ndarray) -> Iterator[str]:

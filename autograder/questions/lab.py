@@ -12,7 +12,7 @@ from autograder.questions.calls import Call, calls_in, with_values, words
 from autograder.questions.facts import facts
 from autograder.questions.program import Change, Own
 from autograder.questions.question import Draft, Question, pick
-from autograder.questions.runs import SECONDS, Bench, changed, same
+from autograder.questions.runs import Bench, same
 from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.student_faults import StudentFault
 
@@ -94,22 +94,17 @@ class Lab:
 
     def failing_tests(self, change: Change) -> Iterator[str]:
         """The visible tests that fail with a change; all if the worker fails."""
-        student = self.bench.student
         for name, case in self.tests.items():
             try:
-                self._change(change)
-                student.kept.clear()
-                passed = passes(case, student)
-                self._change(None)
+                with self.bench.asking(change):
+                    self.bench.student.kept.clear()
+                passed = passes(case, self.bench.student)
+                with self.bench.asking(None):
+                    pass
             except StudentFault:
                 passed = False
             if not passed:
                 yield name
-
-    def _change(self, change: Change | None) -> None:
-        with self.bench.student.aside(SECONDS) as ask:
-            self.bench.student.start()
-            ask({"do": "change", **changed(self.program, change)})
 
     def title(self, test: str) -> str:
         """The title of a test, in quotes."""

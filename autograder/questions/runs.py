@@ -4,6 +4,7 @@ Everything runs in the student's worker, which is confined for other people's co
 and they are never trusted: a forged reply spoils only the student's own questions.
 """
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,14 +49,24 @@ class Bench:
     def __init__(self, student: Student, program: Program) -> None:
         self.student, self.program = student, program
         self.endless: set[Place] = set()  # statements for which a change has ended the worker
-        self._objects: dict[int, tuple[CallReplay, int, dict[int, int]]] = {}  # by id; the worker's number, objects
 
     def run(self, call: CallReplay, change: Change | None = None, watch: bool = False, train: bool = False) -> Outcome:
         """Run a call, with a change to the program if there is one."""
         try:
-            with self.student.aside(SECONDS) as ask:
-                self.student.start()
-                return self._run(call, change, watch, train, ask)
+            with self.asking(change) as ask:
+                if watch:
+                    ask({"do": "watch", "files": self.program.files})
+                objects = call.prepare(lambda request, own: getattr(ask(request, body_of(own)), "_handle", None))
+                request, tensors = call.last(objects)
+                if train:
+                    for handle in objects.values():
+                        ask(of_mode(request, handle, "train"))
+                    ask({"do": "seed", "seed": SEED})
+                try:
+                    value = ask(request, body_of(tensors))
+                finally:
+                    record = ask({"do": "watched"}) if watch and self.student._worker is not None else None
+                return Outcome(tuple(_values(value)), "", *read_lines(record))
         except Raised as fault:
             return Outcome(error=fault.message.partition(":")[0])
         except (TimedOut, Crashed):
@@ -65,48 +76,20 @@ class Bench:
         except (StudentFault, LookupError, TypeError):
             return Outcome(error="no numbers")
 
-    def _run(
-        self, call: CallReplay, change: Change | None, watch: bool, train: bool, ask: Callable[..., Any]
-    ) -> Outcome:
-        what, unchanged = changed(self.program, change), changed(self.program, None)
-        # Unless its constructor is changed or watched, the worker copies an object for each call.
-        method = isinstance(call.requests[-1][0]["target"], int)
-        again = method and not (watch or train or (change and change.own.path.endswith("__init__")))
-        _, lives, objects = self._objects.get(id(call), (call, -1, {}))
-        if not again or lives != self.student.lives:
-            ask({"do": "change", **(unchanged if again else what)})
-            if watch:
-                ask({"do": "watch", "files": self.program.files})
-            objects = prepared(call, ask)
-            if again:
-                self._objects[id(call)] = call, self.student.lives, objects
-        for handle in objects.values() if train else ():
-            ask(of_mode(call.requests[-1][0], handle, "train"))
-        if train:
-            ask({"do": "seed", "seed": SEED})
-        request, tensors = call.last(objects)
-        try:
-            value = ask({**request, "change": what, "fresh": again}, body_of(tensors))
-        finally:
-            record = ask({"do": "watched"}) if watch and self.student._worker is not None else None
-        return Outcome(tuple(_values(value)), "", *read_lines(record))
+    @contextlib.contextmanager
+    def asking(self, change: Change | None) -> Iterator[Callable[..., Any]]:
+        """Send requests to a worker that runs the program with a change, if there is one."""
+        own = change.own if change else None
+        where = {"module": own.module if own else next(iter(self.program.sources)), "path": own.path if own else ""}
+        with self.student.aside(SECONDS) as ask:
+            self.student.start()
+            ask({"do": "change", **where, "text": change.unit if change else ""})
+            yield ask
 
 
 def of_mode(request: Mapping[str, Any], target: int, mode: str) -> dict[str, Any]:
     """A request like another call that puts an object in a mode."""
     return {**request, "target": target, "method": mode, "args": [], "kwargs": {}, "unseen": True}
-
-
-def changed(program: Program, change: Change | None) -> dict[str, str]:
-    """The fields of a request for a change, or for the unchanged program."""
-    if change:
-        return {"module": change.own.module, "path": change.own.path, "text": change.unit}
-    return {"module": next(iter(program.sources)), "path": "", "text": ""}
-
-
-def prepared(call: CallReplay, ask: Callable[..., Any]) -> dict[int, int]:
-    """Create the objects of a call in the worker; return their handles."""
-    return call.prepare(lambda request, own: getattr(ask(request, body_of(own)), "_handle", None))
 
 
 def _values(value: Any) -> Iterator[np.ndarray]:
@@ -142,9 +125,9 @@ def same(first: Outcome, second: Outcome) -> bool | None:
     if [one.shape for one in first.values] != [one.shape for one in second.values]:
         return False
     pairs = [*zip(first.values, second.values, strict=True)]
-    return (
-        True if all(close(*one, SAME) for one in pairs) else None if all(close(*one, OTHER) for one in pairs) else False
-    )
+    if all(close(*one, SAME) for one in pairs):
+        return True
+    return None if all(close(*one, OTHER) for one in pairs) else False
 
 
 def close(a: np.ndarray, b: np.ndarray, off: float) -> bool:
