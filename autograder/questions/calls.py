@@ -22,7 +22,6 @@ MOST_OBJECTS = 2  # of a call
 LARGEST = 100_000  # numbers in the inputs and weights of a call that is used
 DISPLAYED = 60  # numbers that a question may show of one tensor of whole numbers
 GENTLE = 0.7  # spread of random inputs: with larger ones, attention weights vanish
-INDEX = re.compile(r"idx|index|_id$|token|seed")  # names of arguments that are not sizes
 LEAVES = {"$handle", "$tensor", "$function", "$transposed"}
 Fill = Callable[[str, np.ndarray], np.ndarray]  # name and numbers of a tensor -> its new numbers
 
@@ -36,11 +35,6 @@ class Call:
     base: Outcome  # with lines
     twin_base: Outcome
     trained: Outcome  # in train mode
-
-    @property
-    def sizes(self) -> set[int]:
-        """The sizes of all axes of the inputs, and the whole numbers among the arguments."""
-        return {*_axes(self.replay.requests[-1:]), *_numbers(self.replay.requests)}
 
 
 def arguments(requests: Sequence[Request], program: Program) -> list[tuple[str, Any]]:
@@ -94,7 +88,7 @@ def tiny_call(call: CallReplay, bench: Bench, rng: random.Random) -> CallReplay 
     axes, numbers = {*_axes(call.requests)}, {*_numbers(call.requests)}
     sizes = sorted(size for size in axes | {one for one in numbers if one > 3} if size > 1)
     choices = [{size: min(size, rng.choice((1, 2, 2, 3, 4))) for size in sizes} for _ in range(TRIES)]
-    made = [_with_sizes(call.requests, one, bench.program) for one in choices]
+    made = [_with_sizes(call.requests, one) for one in choices]
     for one in sorted(made, key=_cost)[:MOST_TRIED]:
         if bench.run(tiny := replace(call, requests=one)).values:
             return tiny
@@ -106,22 +100,21 @@ def with_values(
 ) -> Call | None:
     """A call with new numbers, and a twin; None if it returns no numbers, or different ones each time."""
     dice = np.random.default_rng(rng.randrange(2**32))
-    first, twin = (
-        _filled(call, inputs or (lambda name, old: dice.normal(0, GENTLE, old.shape)), weights) for _ in range(2)
-    )
+    inputs = inputs or (lambda name, old: dice.normal(0, GENTLE, old.shape))
+    weights = weights or (lambda name, old: dice.permuted(old.ravel()).reshape(old.shape))  # as large as in the test
+    first, twin = (_filled(call, inputs, weights) for _ in range(2))
     base, twin_base = bench.run(first, watch=True), bench.run(twin, watch=True)
     fits = base.values and twin_base.values and same(bench.run(first), base)
     return Call(first, twin, base, twin_base, bench.run(first, train=True)) if fits else None
 
 
-def _filled(call: CallReplay, inputs: Fill, weights: Fill | None) -> CallReplay:
-    """A call with new numbers in its inputs, and perhaps in its weights; inputs without negative numbers keep none."""
+def _filled(call: CallReplay, inputs: Fill, weights: Fill) -> CallReplay:
+    """A call with new numbers in its weights and inputs; inputs without negative numbers keep none."""
     *before, (last, tensors) = call.requests
     new = {name: inputs(name, array) if is_random(array) else array for name, array in tensors.items()}
     new = {name: np.abs(array) if (tensors[name] >= 0).all() else array for name, array in new.items()}
-    if weights:
-        before = [(request, {name: weights(name, array) for name, array in own.items()}) for request, own in before]
-    return replace(call, requests=(*before, (last, new)))
+    loaded = [(request, {name: weights(name, array) for name, array in own.items()}) for request, own in before]
+    return replace(call, requests=(*loaded, (last, new)))
 
 
 def _function(request: Mapping[str, Any], requests: Sequence[Request]) -> tuple[str, str]:
@@ -176,32 +169,25 @@ def _count(requests: Sequence[Request]) -> int:
     return sum(array.size for _, own in requests for array in own.values())
 
 
-def _with_sizes(requests: Sequence[Request], sizes: Mapping[int, int], program: Program) -> tuple[Request, ...]:
-    """The requests with other sizes. Arguments whose names identify them as indices stay unchanged."""
-    axes = set(_axes(requests))
+def _with_sizes(requests: Sequence[Request], sizes: Mapping[int, int]) -> tuple[Request, ...]:
+    """The requests with other sizes."""
 
-    def number(name: str, value: Any) -> Any:
-        new = _mapped(value, lambda one: sizes.get(one, one) if type(one) is int else one)
-        return value if INDEX.search(name) else new
+    def number(value: Any) -> Any:
+        return sizes.get(value, value) if type(value) is int else value
 
     def sampled(array: np.ndarray) -> np.ndarray:
-        array = array[
-            np.ix_(*(np.arange(sizes.get(size, size)) * size // sizes.get(size, size) for size in array.shape))
-        ]
+        index = [np.arange(number(size)) * size // number(size) for size in array.shape]
+        array = np.ascontiguousarray(array[np.ix_(*index)])
         most = int(array.max()) if array.dtype.kind in "iu" and array.size else 0
-        if array.ndim == 1 and most in axes and most in sizes and most > 1:  # lengths
-            array = np.maximum(1, -(-array * sizes[most] // most)).astype(array.dtype)
-        return np.ascontiguousarray(array)
+        return -(-array * sizes[most] // most) if most in sizes else array  # lengths
 
-    small = []
-    for request, own in requests:
-        new = dict(request)
-        if request["do"] == "call":
-            values = [number(name, value) for name, value in _named(request, requests, program)]
-            count = len(request["args"])
-            new |= {"args": values[:count], "kwargs": dict(zip(request["kwargs"], values[count:], strict=True))}
-        small.append((new, {name: sampled(array) for name, array in own.items()}))
-    return tuple(small)
+    return tuple(
+        (
+            {**request, **{key: _mapped(request[key], number) for key in ("args", "kwargs") if key in request}},
+            {name: sampled(array) for name, array in own.items()},
+        )
+        for request, own in requests
+    )
 
 
 def _cost(requests: Sequence[Request]) -> float:
@@ -235,7 +221,7 @@ def words(requests: Sequence[Request], program: Program, whole: bool = False) ->
     ]
     text = f"{subject} is called with {', '.join(given) or 'no arguments'}"
     weights = not whole and any(one["do"] == "state" for one, _ in requests)
-    random_weights = " with random weights (in norms too)" if weights else ""
+    random_weights = " with random weights" if weights else ""
     return f"{' and '.join(made)}{random_weights} in eval mode: {text}" if made else text
 
 

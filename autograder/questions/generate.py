@@ -1,6 +1,7 @@
 """Questions for one submission: run the tests of a stage to learn its calls, then ask each kind in turn."""
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from autograder.grading.graded_case import StageTestCase
@@ -113,24 +114,16 @@ def _chosen(lab: Lab, stage: str, count: int, kinds: Sequence[str]) -> list[Ques
     """As many different kinds as possible, easy ones first; no kind twice for a line."""
     order = [name for name in kinds if name in KINDS]
     lab.rng.shuffle(order)
-    waiting = {name: _questions(lab, stage, name) for name in order}
+    waiting = {name: KINDS[name][1](lab) for name in order}
     chosen: list[Question] = []
-    while waiting and len(chosen) < count:
-        for name in [*waiting]:
-            if len(chosen) == count:
-                break
-            if one := next((one for one in waiting[name] if _is_new(one, chosen)), None):
-                chosen.append(one)
-            else:
-                del waiting[name]
+    turns = deque(order)
+    while turns and len(chosen) < count:
+        name = turns.popleft()
+        made = (lab.question(name, KINDS[name][0], stage, draft) for draft in waiting[name])
+        if one := next((one for one in made if one and _is_new(one, chosen)), None):
+            chosen.append(one)
+            turns.append(name)
     return sorted(chosen, key=lambda one: (one.difficulty, order.index(one.kind)))
-
-
-def _questions(lab: Lab, stage: str, kind: str) -> Iterator[Question]:
-    difficulty, drafts = KINDS[kind]
-    for draft in drafts(lab):
-        if question := lab.question(kind, difficulty, stage, draft):
-            yield question
 
 
 def _is_new(question: Question, chosen: Sequence[Question]) -> bool:

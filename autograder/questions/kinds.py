@@ -2,6 +2,7 @@
 
 import ast
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
@@ -25,13 +26,14 @@ def times(lab: Lab) -> Iterator[Draft]:
     """How often a line runs in a call."""
     for call in lab.some_calls:
         counts = call.base.counts
-        own = [one for one in lab.ran(call) if one.simple and _countable(lab, one, counts[one.place])]
+        steady = [one for one in lab.ran(call) if counts[one.place] == call.twin_base.counts.get(one.place)]
+        own = [one for one in steady if one.simple and _countable(lab, one, counts[one.place])]
         lab.rng.shuffle(own)
         for one in own[:2]:
             n = counts[one.place]
-            near = {n - 1, n + 1, n + 2, 2 * n, n // 2, 3 * n, 1, *counts.values(), *call.sizes} - {0, n}
-            pool = [str(number) for number in sorted(near) if 0 < number <= 2 * MOST_TIMES]
             text = f"{lab.words(call)}. How often does {one.name} run in this call?"
+            near = {n - 1, n + 1, n + 2, 2 * n, n // 2, 3 * n, 1, *counts.values(), *map(int, re.findall(r"\d+", text))}
+            pool = [str(number) for number in sorted(near - {n}) if 0 < number <= 2 * MOST_TIMES]
             yield Draft(text, str(n), pool, f"Counted in a run: {n}.", [one])
 
 
@@ -49,7 +51,7 @@ def shape(lab: Lab) -> Iterator[Draft]:
     for call in lab.some_calls:
         given = {np.shape(value) for _, value in arguments(call.replay.requests, lab.program)}
         found: dict[tuple[Place, str], set[tuple[int, ...]]] = {}
-        for one in call.base.lines:
+        for one in (*call.base.lines, *call.twin_base.lines):
             if one.name != WEIGHTS:
                 found.setdefault((one.place, one.name), set()).add(one.shape or ())
         steady = {place: next(iter(shapes)) for place, shapes in found.items() if len(shapes) == 1}

@@ -4,7 +4,6 @@ import ast
 import random
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -65,24 +64,15 @@ def _draft(lab: Lab, call: Call, line: LineValue) -> Draft | None:
 
 def _read(outcome: Outcome, line: LineValue) -> str:
     """The value of a line that runs once, as an option; "" if it is too long, or its numbers are not simple."""
-    found: list[Any] = [one.value for one in outcome.lines if (one.place, one.name) == (line.place, line.name)]
+    found = [one.value for one in outcome.lines if (one.place, one.name) == (line.place, line.name)]
     if len(found) != 1 or found[0] is None:
         return ""
-    value = found[0]
-    if isinstance(value, str):
-        try:
-            value = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            return ""
-        if not isinstance(value, float):
-            return f"`{value!r}`" if value is not None and len(repr(value)) < 40 else ""
-    value = np.asarray(value, np.float64)
-    easy = np.isfinite(value) & (np.abs(value) < 1000) & (np.abs(value - value.round(2)) < 5e-5)
-    return (
-        f"`{listed(found[0] if isinstance(found[0], np.ndarray) else value)}`"
-        if 0 < value.size <= MOST_SHOWN and easy.all()
-        else ""
-    )
+    try:
+        value = np.asarray(ast.literal_eval(found[0]) if isinstance(found[0], str) else found[0])
+        easy = np.isclose(value, np.round(value, 2), 0, 5e-5) & (np.abs(value) < 1000)
+    except (ValueError, SyntaxError, TypeError):  # no numbers
+        return ""
+    return f"`{listed(value)}`" if 0 < value.size <= MOST_SHOWN and easy.all() else ""
 
 
 def _depth(text: str) -> int:

@@ -17,6 +17,7 @@ LONGEST = 110  # characters of a statement that a question shows
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
 UNFIT = (ast.FunctionDef, ast.ClassDef, ast.Pass, ast.Raise, ast.Assert, ast.Import)
 SILLY = re.compile(r"--|-0(?![.\d])")  # code that no one would write
+LARGE = re.compile(r"\d{2,}")  # a change by 1 is no question
 HUGE = re.compile(r"\b\d{6,}\.0\b")
 Place = tuple[str, int]  # file and line
 
@@ -121,7 +122,7 @@ class Program:
         at, end = text.start(own.node), text.end(own.node)
         for one in self._small_changes(own):
             inside = one.line == own.line and at <= one.start <= one.end <= end and one.kind in ("expression", "name")
-            if inside and not _close(text.source[one.start : one.end], one.text):
+            if inside and not LARGE.fullmatch(text.source[one.start : one.end]):
                 source = text.source[at : one.start] + one.text + text.source[one.end : end]
                 try:
                     new = head(parse(textwrap.dedent(" " * own.node.col_offset + source)).body[0])
@@ -163,14 +164,6 @@ class Program:
                         shown |= {node.lineno, *span}
             found += [(file, line, lines[line - 1]) for line in sorted(shown) if lines[line - 1].strip()]
         return found
-
-
-def _close(old: str, new: str) -> bool:
-    """Whether both are numbers, and so close that a question should not ask for the difference."""
-    try:
-        return abs(float(old) - float(new)) < 0.1 * abs(float(old))
-    except ValueError:
-        return False
 
 
 def head(node: ast.stmt) -> str:
