@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 
 from autograder.questions.program import Program
-from autograder.questions.runs import Bench, Outcome, of_mode, same
+from autograder.questions.runs import Outcome
 from autograder.sandbox.call_replay import MODES, CallReplay, Request
 
 TRIES, MOST_TRIED = 400, 30  # sets of smaller sizes generated for a call; of these, the best are tried
 MOST_OBJECTS = 2  # of a call
 LARGEST = 100_000  # numbers in the inputs and weights of a call that is used
 DISPLAYED = 60  # numbers that a question may show of one tensor of whole numbers
-GENTLE = 0.7  # spread of random inputs: with larger ones, attention weights vanish
 LEAVES = {"$handle", "$tensor", "$function", "$transposed"}
 Fill = Callable[[str, np.ndarray], np.ndarray]  # name and numbers of a tensor -> its new numbers
 
@@ -50,7 +49,8 @@ def calls_in(recipes: Sequence[CallReplay], program: Program) -> list[CallReplay
     for recipe in recipes:
         if _useful(recipe.requests, program):
             plain = replace(recipe, requests=tuple(_in_eval_mode(recipe.requests)), earlier=())
-            forms.setdefault(_form(plain.requests, program), []).append(plain)
+            form = re.sub(r"\d[-\d., ]*", "0", words(plain.requests, program))  # without sizes and numbers
+            forms.setdefault(form, []).append(plain)
     return [min(alike, key=lambda one: _count(one.requests[-1:])) for alike in forms.values()]
 
 
@@ -83,32 +83,20 @@ def _in_eval_mode(requests: Sequence[Request]) -> Iterator[Request]:
                 yield of_mode(request, next(objects), "eval"), {}
 
 
-def tiny_call(call: CallReplay, bench: Bench, rng: random.Random) -> CallReplay | None:
-    """A call with the smallest sizes with which it runs."""
-    axes, numbers = {*_axes(call.requests)}, {*_numbers(call.requests)}
-    sizes = sorted(size for size in axes | {one for one in numbers if one > 3} if size > 1)
+def of_mode(request: Mapping[str, Any], target: int, mode: str) -> dict[str, Any]:
+    """A request like another call that puts an object in a mode."""
+    return {**request, "target": target, "method": mode, "args": [], "kwargs": {}, "unseen": True}
+
+
+def smaller(call: CallReplay, program: Program, rng: random.Random) -> list[CallReplay]:
+    """The same call with smaller sizes, whether they fit together or not; those that are easy by hand first."""
+    sizes = sorted({int(one) for one in re.findall(r"\d+", words(call.requests, program))} - {0, 1})
     choices = [{size: min(size, rng.choice((1, 2, 2, 3, 4))) for size in sizes} for _ in range(TRIES)]
-    made = [_with_sizes(call.requests, one) for one in choices]
-    for one in sorted(made, key=_cost)[:MOST_TRIED]:
-        if bench.run(tiny := replace(call, requests=one)).values:
-            return tiny
-    return None
+    made = sorted((_with_sizes(call.requests, one) for one in choices), key=_cost)
+    return [replace(call, requests=one) for one in made[:MOST_TRIED]]
 
 
-def with_values(
-    call: CallReplay, bench: Bench, rng: random.Random, inputs: Fill | None = None, weights: Fill | None = None
-) -> Call | None:
-    """A call with new numbers, and a twin; None if it returns no numbers, or different ones each time."""
-    dice = np.random.default_rng(rng.randrange(2**32))
-    inputs = inputs or (lambda name, old: dice.normal(0, GENTLE, old.shape))
-    weights = weights or (lambda name, old: dice.permuted(old.ravel()).reshape(old.shape))  # as large as in the test
-    first, twin = (_filled(call, inputs, weights) for _ in range(2))
-    base, twin_base = bench.run(first, watch=True), bench.run(twin, watch=True)
-    fits = base.values and twin_base.values and same(bench.run(first), base)
-    return Call(first, twin, base, twin_base, bench.run(first, train=True)) if fits else None
-
-
-def _filled(call: CallReplay, inputs: Fill, weights: Fill) -> CallReplay:
+def filled(call: CallReplay, inputs: Fill, weights: Fill) -> CallReplay:
     """A call with new numbers in its weights and inputs; inputs without negative numbers keep none."""
     *before, (last, tensors) = call.requests
     new = {name: inputs(name, array) if is_random(array) else array for name, array in tensors.items()}
@@ -134,11 +122,6 @@ def _named(request: Mapping[str, Any], requests: Sequence[Request], program: Pro
     return [*zip(names, request["args"], strict=False), *request["kwargs"].items()]
 
 
-def _form(requests: Sequence[Request], program: Program) -> str:
-    """A string that is the same for calls that differ only in sizes and numbers."""
-    return re.sub(r"\d[-\d., ]*", "0", words(requests, program))
-
-
 def _array(value: Any, tensors: Mapping[str, np.ndarray]) -> np.ndarray | None:
     """The tensor that is an argument of a request; None if it is none."""
     ((kind, name),) = value.items() if isinstance(value, dict) and len(value) == 1 else [("", "")]
@@ -150,18 +133,6 @@ def _mapped(value: Any, leaf: Callable[[Any], Any]) -> Any:
     if isinstance(value, dict) and not set(value) & LEAVES:
         return {key: _mapped(one, leaf) for key, one in value.items()}
     return [_mapped(one, leaf) for one in value] if isinstance(value, list) else leaf(value)
-
-
-def _numbers(requests: Sequence[Request]) -> list[int]:
-    """The whole numbers among the arguments."""
-    found: list[int] = []
-    arguments = [[request["args"], request["kwargs"]] for request, _ in _calls(requests)]
-    _mapped(arguments, lambda one: found.append(one) if type(one) is int else None)
-    return found
-
-
-def _axes(requests: Sequence[Request]) -> list[int]:
-    return [size for _, own in requests for array in own.values() for size in array.shape]
 
 
 def _count(requests: Sequence[Request]) -> int:
@@ -193,7 +164,7 @@ def _with_sizes(requests: Sequence[Request], sizes: Mapping[int, int]) -> tuple[
 def _cost(requests: Sequence[Request]) -> float:
     """How hard a call is to compute by hand: easy with few numbers and no axis of size 1."""
     short = [size for array in requests[-1][1].values() for size in array.shape[1:]].count(1)
-    return max(_count(requests[-1:]), 16) + 12 * short + 0.1 * sum(_numbers(requests))
+    return max(_count(requests[-1:]), 16) + 12 * short + 0.01 * _count(requests)
 
 
 def is_random(array: np.ndarray) -> bool:

@@ -12,7 +12,6 @@ from autograder.questions.kinds import KINDS
 from autograder.questions.lab import Lab
 from autograder.questions.program import Program
 from autograder.questions.question import Question
-from autograder.questions.runs import Bench
 from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.time_budget import Clock
@@ -81,9 +80,8 @@ def paper(
             break
         student.close()
     try:
-        bench = Bench(student, program)
-        lab = Lab(bench, recipes, passed, f"{seed} {submission.name}")
-        questions = tuple(_chosen(lab, stage.name, count, kinds))
+        lab = Lab(student, program, recipes, passed, stage.name, f"{seed} {submission.name}")
+        questions = tuple(_chosen(lab, count, kinds))
         ran = {place for call in lab.calls for place, times in call.base.counts.items() if times}
     finally:
         student.close()
@@ -110,17 +108,16 @@ def _handed_out(assignment: Assignment, modules: Sequence[str]) -> dict[str, str
     return {module: path.read_text(encoding="utf-8") for module, path in paths.items() if path.is_file()}
 
 
-def _chosen(lab: Lab, stage: str, count: int, kinds: Sequence[str]) -> list[Question]:
+def _chosen(lab: Lab, count: int, kinds: Sequence[str]) -> list[Question]:
     """As many different kinds as possible, easy ones first; no kind twice for a line."""
     order = [name for name in kinds if name in KINDS]
     lab.rng.shuffle(order)
-    waiting = {name: KINDS[name][1](lab) for name in order}
+    waiting = {name: KINDS[name](lab) for name in order}
     chosen: list[Question] = []
     turns = deque(order)
     while turns and len(chosen) < count:
         name = turns.popleft()
-        made = (lab.question(name, KINDS[name][0], stage, draft) for draft in waiting[name])
-        if one := next((one for one in made if one and _is_new(one, chosen)), None):
+        if one := next((one for one in waiting[name] if _is_new(one, chosen)), None):
             chosen.append(one)
             turns.append(name)
     return sorted(chosen, key=lambda one: (one.difficulty, order.index(one.kind)))

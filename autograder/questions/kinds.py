@@ -1,4 +1,4 @@
-"""The kinds of questions. Each is one function: it takes the lab and yields drafts, answered by running the code."""
+"""The kinds of questions. Each is one function: it takes the lab and yields questions, answered by running the code."""
 
 import ast
 import itertools
@@ -13,7 +13,7 @@ from autograder.questions.facts import EVERYWHERE, RAISES, SAME_RESULT
 from autograder.questions.lab import Lab
 from autograder.questions.number_by_hand import number
 from autograder.questions.program import Change, Own, Place
-from autograder.questions.question import Draft
+from autograder.questions.question import Question
 from autograder.questions.runs import WEIGHTS, Outcome
 
 MOST_TIMES, MOST_PAIRS = 40, 10  # runs of a line; pairs of lines that are swapped
@@ -22,7 +22,7 @@ SMALLEST_MAP, LARGEST_MAP, MOST_MAPS = 3, 12, 20  # rows or columns; changes who
 CLEAR, EQUAL = 0.15, 1e-9  # differences between pictures: clearly visible (as a share of the range); none
 
 
-def times(lab: Lab) -> Iterator[Draft]:
+def times(lab: Lab) -> Iterator[Question]:
     """How often a line runs in a call."""
     for call in lab.some_calls:
         counts = call.base.counts
@@ -32,9 +32,19 @@ def times(lab: Lab) -> Iterator[Draft]:
         for one in own[:2]:
             n = counts[one.place]
             text = f"{lab.words(call)}. How often does {one.name} run in this call?"
-            near = {n - 1, n + 1, n + 2, 2 * n, n // 2, 3 * n, 1, *counts.values(), *map(int, re.findall(r"\d+", text))}
+            near = {
+                n - 1,
+                n + 1,
+                n + 2,
+                2 * n,
+                n // 2,
+                3 * n,
+                1,
+                *counts.values(),
+                *map(int, re.findall(r"\d+", lab.words(call))),
+            }
             pool = [str(number) for number in sorted(near - {n}) if 0 < number <= 2 * MOST_TIMES]
-            yield Draft(text, str(n), pool, f"Counted in a run: {n}.", [one])
+            yield from lab.ask("times", text, str(n), pool, f"Counted in a run: {n}.", [one])
 
 
 def _countable(lab: Lab, own: Own, n: int) -> bool:
@@ -46,7 +56,7 @@ def _countable(lab: Lab, own: Own, n: int) -> bool:
     return 1 < n <= MOST_TIMES and n not in told and not any(isinstance(node, hidden) for node in ast.walk(own.node))
 
 
-def shape(lab: Lab) -> Iterator[Draft]:
+def shape(lab: Lab) -> Iterator[Question]:
     """The shape of a tensor with several axes after a line."""
     for call in lab.some_calls:
         given = {np.shape(value) for _, value in arguments(call.replay.requests, lab.program)}
@@ -67,10 +77,10 @@ def shape(lab: Lab) -> Iterator[Draft]:
             what = f"the tensor that {own.name} returns" if name == "return" else f"`{name}` after {own.name}"
             wrong = [*map(shape_text, alike if len(alike) > 2 else pool)]
             text = f"{lab.words(call)}. What is the shape of {what}?"
-            yield Draft(text, shape_text(right), wrong, "Read in a run.", [own])
+            yield from lab.ask("shape", text, shape_text(right), wrong, "Read in a run.", [own])
 
 
-def effect(lab: Lab) -> Iterator[Draft]:
+def effect(lab: Lab) -> Iterator[Question]:
     """What a change to a line does to a call."""
     for call in lab.some_calls:
         mutants = lab.mutants(call)
@@ -80,10 +90,12 @@ def effect(lab: Lab) -> Iterator[Draft]:
             change, said = lab.rng.choice([one for one in mutants.items() if one[1][0] == right])
             pool = sorted({fact for other in mutants.values() for fact in other} - {*said})
             text = f"{lab.words(call)}. {change.sentence} What happens to the result?"
-            yield Draft(text, right, pool, f"Run with two sets of inputs: {' '.join(said)}", [change.own])
+            yield from lab.ask(
+                "effect", text, right, pool, f"Run with two sets of inputs: {' '.join(said)}", [change.own]
+            )
 
 
-def heatmap(lab: Lab) -> Iterator[Draft]:
+def heatmap(lab: Lab) -> Iterator[Question]:
     """Which change turns one picture into another. What one can see there distinguishes it from the other changes."""
     for call in lab.some_calls:
         place = next(((one.place, one.name) for one in reversed(call.base.lines) if one.name == WEIGHTS), None)
@@ -94,9 +106,7 @@ def heatmap(lab: Lab) -> Iterator[Draft]:
         found: list[tuple[Change, np.ndarray, tuple[object, ...]]] = []
         running = [one for one, said in lab.mutants(call).items() if said[0] != RAISES]
         for one in running[:MOST_MAPS]:
-            after, other = (
-                _picture(lab.bench.run(replay, one, watch=True), place) for replay in (call.replay, call.twin)
-            )
+            after, other = (_picture(lab.run(replay, one, watch=True), place) for replay in (call.replay, call.twin))
             if after is not None and (seen := _seen(before, after)) and seen == _seen(twin, other):
                 found.append((one, after, seen))
         lab.rng.shuffle(found)
@@ -111,7 +121,7 @@ def heatmap(lab: Lab) -> Iterator[Draft]:
                 because = "All four were run with two sets of inputs; the other pictures look different."
                 lines = [change.own, *(one.own for one in others)]
                 maps = (("before", before.round(2).tolist()), ("after", after.round(2).tolist()))
-                yield Draft(text, change.option, [one.option for one in others], because, lines, maps)
+                yield from lab.ask("heatmap", text, change.option, [one.option for one in others], because, lines, maps)
 
 
 def _pictured(call: Call, place: tuple[Place, str] | None) -> str:
@@ -151,7 +161,7 @@ def _seen(before: np.ndarray, after: np.ndarray | None) -> tuple[object, ...]:
     )
 
 
-def swap(lab: Lab) -> Iterator[Draft]:
+def swap(lab: Lab) -> Iterator[Question]:
     """Which two neighbouring lines may be swapped."""
     free: list[tuple[Own, Own]] = []
     bound: list[tuple[Own, Own]] = []
@@ -167,10 +177,10 @@ def swap(lab: Lab) -> Iterator[Draft]:
         for right in rights[:2]:
             options = [f"lines {one.line} and {other.line}{one.file}" for one, other in (right, *others)]
             lines = [one for pair in (right, *others) for one in pair]
-            yield Draft(f"Which two of these lines {words}?", options[0], options[1:], because, lines)
+            yield from lab.ask("swap", f"Which two of these lines {words}?", options[0], options[1:], because, lines)
 
 
-def variant(lab: Lab) -> Iterator[Draft]:
+def variant(lab: Lab) -> Iterator[Question]:
     """Which different code for a line gives the same results; the wrong options run too, but change a result."""
     ran = {one for call in lab.calls for one in lab.ran(call)}
     own = [one for one in lab.program.own if one.simple and one in ran]
@@ -185,10 +195,10 @@ def variant(lab: Lab) -> Iterator[Draft]:
             pool = [f"`{change.new}`" for change in failing]
             text = f"Which line could replace {one.name}, `{one.text}`, without changing any result?"
             because = "The tests were run with all of them: only with this one all pass."
-            yield Draft(text, f"`{right.new}`", pool, because, [one])
+            yield from lab.ask("variant", text, f"`{right.new}`", pool, because, [one])
 
 
-def failing_test(lab: Lab) -> Iterator[Draft]:
+def failing_test(lab: Lab) -> Iterator[Question]:
     """Which test fails after a change."""
     for call in lab.some_calls[:2] if len(lab.tests) > 2 else ():
         mutants = [one for one, said in lab.mutants(call).items() if said[0] not in (SAME_RESULT, RAISES)]
@@ -199,16 +209,16 @@ def failing_test(lab: Lab) -> Iterator[Draft]:
                 right = lab.title(fails[0])
                 pool = [lab.title(name) for name in lab.tests if name not in fails]
                 text = f"{one.sentence} Which of these tests fails then?"
-                yield Draft(text, right, pool, "The tests were run with this change.", [one.own])
+                yield from lab.ask("test", text, right, pool, "The tests were run with this change.", [one.own])
 
 
-KINDS: Mapping[str, tuple[int, Callable[[Lab], Iterator[Draft]]]] = {  # name -> difficulty, and the function for drafts
-    "times": (1, times),
-    "shape": (1, shape),
-    "number": (2, number),
-    "effect": (2, effect),
-    "swap": (2, swap),
-    "variant": (2, variant),
-    "test": (2, failing_test),
-    "heatmap": (3, heatmap),
+KINDS: Mapping[str, Callable[[Lab], Iterator[Question]]] = {
+    "times": times,
+    "shape": shape,
+    "number": number,
+    "effect": effect,
+    "swap": swap,
+    "variant": variant,
+    "test": failing_test,
+    "heatmap": heatmap,
 }

@@ -1,46 +1,106 @@
 """Shared by all kinds of questions: a program, its calls, and the effect of each change to it."""
 
+import contextlib
 import itertools
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any
+
+import numpy as np
 
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.run_test import passes
-from autograder.questions.calls import Call, calls_in, with_values, words
+from autograder.questions.calls import Call, Fill, calls_in, filled, of_mode, words
 from autograder.questions.facts import facts
-from autograder.questions.program import Change, Own
-from autograder.questions.question import Draft, Question, pick
-from autograder.questions.runs import Bench, same
+from autograder.questions.program import Change, Own, Place, Program
+from autograder.questions.question import Maps, Question, pick
+from autograder.questions.runs import Outcome, numbers_of, read_lines, same
 from autograder.sandbox.call_replay import CallReplay
-from autograder.sandbox.student_faults import StudentFault
+from autograder.sandbox.remote_modules import Student
+from autograder.sandbox.remote_values import body_of
+from autograder.sandbox.student_faults import Crashed, Raised, StudentFault, TimedOut
 
+Tests = Mapping[str, StageTestCase]
+SECONDS = 3.0  # for a request
+SEED = 7  # in train mode
+GENTLE = 0.7  # spread of random inputs: with larger ones, attention weights vanish
 LONGEST_OPTION, LONGEST_TEXT = 160, 1500
+DIFFICULTY = dict.fromkeys(("times", "shape"), 1) | dict.fromkeys(("number", "effect", "swap", "variant", "test"), 2)
+DIFFICULTY["heatmap"] = 3
 MOST_CHANGES = 40  # of a program, tried in a call
 
 
 class Lab:
-    """Runs the calls and changes that questions about one program need.
+    """Runs the calls and changes that questions about one program need, in the student's worker.
 
     Args:
-        recipes: the calls of the visible tests.
+        recipes: the calls of the visible tests of the stage.
         tests: those of the visible tests that the program passes.
     """
 
     def __init__(
-        self, bench: Bench, recipes: Sequence[CallReplay], tests: Mapping[str, StageTestCase], seed: str
+        self, student: Student, program: Program, recipes: Sequence[CallReplay], tests: Tests, stage: str, seed: str
     ) -> None:
-        self.program, self.bench, self.tests = bench.program, bench, tests
-        self.recipes = calls_in(recipes, bench.program)
+        self.student, self.program, self.tests, self.stage = student, program, tests, stage
+        self.recipes = calls_in(recipes, program)
         self.rng = random.Random(seed)
+        self.endless: set[Place] = set()  # statements for which a change has ended the worker
         self._mutants: dict[Call, dict[Change, tuple[str, ...]]] = {}
+
+    def run(self, call: CallReplay, change: Change | None = None, watch: bool = False, train: bool = False) -> Outcome:
+        """Run a call, with a change to the program if there is one."""
+        try:
+            with self.asking(change) as ask:
+                if watch:
+                    ask({"do": "watch", "files": self.program.files})
+                objects = call.prepare(lambda request, own: getattr(ask(request, body_of(own)), "_handle", None))
+                request, tensors = call.last(objects)
+                if train:
+                    for handle in objects.values():
+                        ask(of_mode(request, handle, "train"))
+                    ask({"do": "seed", "seed": SEED})
+                try:
+                    value = ask(request, body_of(tensors))
+                finally:
+                    record = ask({"do": "watched"}) if watch and self.student._worker is not None else None
+                return Outcome(tuple(numbers_of(value)), "", *read_lines(record))
+        except Raised as fault:
+            return Outcome(error=fault.message.partition(":")[0])
+        except (TimedOut, Crashed):
+            if change:
+                self.endless.add(change.own.place)
+            return Outcome(error="no answer")
+        except (StudentFault, LookupError, TypeError):
+            return Outcome(error="no numbers")
+
+    @contextlib.contextmanager
+    def asking(self, change: Change | None) -> Iterator[Callable[..., Any]]:
+        """Send requests to a worker that runs the program with a change, if there is one."""
+        own = change.own if change else None
+        where = {"module": own.module if own else next(iter(self.program.sources)), "path": own.path if own else ""}
+        with self.student.aside(SECONDS) as ask:
+            self.student.start()
+            ask({"do": "change", **where, "text": change.unit if change else ""})
+            yield ask
+
+    def with_values(self, call: CallReplay, inputs: Fill | None = None, weights: Fill | None = None) -> Call | None:
+        """A call with new numbers, and a twin; None if it returns no numbers, or different ones each time."""
+        dice = np.random.default_rng(self.rng.randrange(2**32))
+        inputs = inputs or (lambda name, old: dice.normal(0, GENTLE, old.shape))
+        weights = weights or (
+            lambda name, old: dice.permuted(old.ravel()).reshape(old.shape)
+        )  # as large as in the test
+        first, twin = (filled(call, inputs, weights) for _ in range(2))
+        base, twin_base = self.run(first, watch=True), self.run(twin, watch=True)
+        fits = base.values and twin_base.values and same(self.run(first), base)
+        return Call(first, twin, base, twin_base, self.run(first, train=True)) if fits else None
 
     @cached_property
     def calls(self) -> list[Call]:
         """The calls that run a line that the student wrote."""
-        dice = random.Random(1)
-        found = [with_values(one, self.bench, dice) for one in self.recipes]
+        found = map(self.with_values, self.recipes)
         return [one for one in found if one and self.ran(one)]
 
     def ran(self, call: Call) -> list[Own]:
@@ -60,21 +120,21 @@ class Lab:
 
     def changes_of(self, own: Own) -> list[Change]:
         """Changes to a statement in random order, other names last; none if one of them has ended the worker."""
-        found = [*self.program.changes(own)] if own.place not in self.bench.endless else []
+        found = [*self.program.changes(own)] if own.place not in self.endless else []
         return sorted(self.rng.sample(found, len(found)), key=lambda one: one.renames)
 
     def changes(self, call: Call) -> Iterator[Change]:
         """Changes to the statements that a call runs: one for each line, then a second for each, and so on."""
         turns = itertools.zip_longest(*map(self.changes_of, self.ran(call)))
-        return (one for turn in turns for one in turn if one and one.own.place not in self.bench.endless)
+        return (one for turn in turns for one in turn if one and one.own.place not in self.endless)
 
     def mutants(self, call: Call) -> dict[Change, tuple[str, ...]]:
         """Changes with the facts that hold after them, the same for two sets of inputs."""
         if call not in self._mutants:
             found = self._mutants[call] = {}
             for change in itertools.islice(self.changes(call), MOST_CHANGES):
-                said = facts(call.base, self.bench.run(call.replay, change))
-                if said and said == facts(call.twin_base, self.bench.run(call.twin, change)):
+                said = facts(call.base, self.run(call.replay, change))
+                if said and said == facts(call.twin_base, self.run(call.twin, change)):
                     found[change] = said
         return self._mutants[call]
 
@@ -87,7 +147,7 @@ class Lab:
         calls = [one for one in self.calls if one.base.counts.get(change.own.place)]
         for call in calls:
             for base, replay in ((call.base, call.replay), (call.twin_base, call.twin), (call.trained, call.replay)):
-                after = self.bench.run(replay, change, train=base is call.trained)
+                after = self.run(replay, change, train=base is call.trained)
                 if not (equal := same(base, after)):
                     return "" if equal is None else "raises" if after.error else "different"
         return "" if not calls else "different" if any(self.failing_tests(change)) else "same"
@@ -96,10 +156,10 @@ class Lab:
         """The visible tests that fail with a change; all if the worker fails."""
         for name, case in self.tests.items():
             try:
-                with self.bench.asking(change):
-                    self.bench.student.kept.clear()
-                passed = passes(case, self.bench.student)
-                with self.bench.asking(None):
+                with self.asking(change):
+                    self.student.kept.clear()
+                passed = passes(case, self.student)
+                with self.asking(None):
                     pass
             except StudentFault:
                 passed = False
@@ -110,14 +170,20 @@ class Lab:
         """The title of a test, in quotes."""
         return f'"{self.tests[test].shortDescription() or test}"'
 
-    def question(self, kind: str, difficulty: int, stage: str, draft: Draft) -> Question | None:
-        """A draft with chosen options in random order; None if too few of them can be distinguished."""
-        wrong = pick(self.rng, draft.right, draft.pool)
-        options = sorted([draft.right, *wrong])
+    def ask(
+        self, kind: str, text: str, right: str, pool: Sequence[str], because: str, about: Sequence[Own], maps: Maps = ()
+    ) -> Iterator[Question]:
+        """A question with options in random order; none if too few of the pool can be distinguished from the right one.
+
+        Args:
+            pool: wrong options.
+            about: the statements that it is about.
+        """
+        wrong = pick(self.rng, right, pool)
+        options = sorted([right, *wrong])
         self.rng.shuffle(options)
         different = len({re.sub(r"[\s()]", "", one).lower() for one in options}) == len(options)
-        if len(wrong) < 2 or not different or max(map(len, options)) > LONGEST_OPTION or len(draft.text) > LONGEST_TEXT:
-            return None
-        lines = tuple(dict.fromkeys(one.place for one in draft.lines))
-        right, because = options.index(draft.right), draft.because
-        return Question(kind, difficulty, stage, draft.text, tuple(options), right, because, lines, draft.maps)
+        if len(wrong) > 1 and different and max(map(len, options)) <= LONGEST_OPTION and len(text) <= LONGEST_TEXT:
+            lines = tuple(dict.fromkeys(one.place for one in about))
+            at, difficulty = options.index(right), DIFFICULTY[kind]
+            yield Question(kind, difficulty, self.stage, text, tuple(options), at, because, lines, maps)

@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from autograder.questions.calls import Call, arguments, listed, tiny_call, with_values
+from autograder.questions.calls import Call, arguments, listed, smaller
 from autograder.questions.lab import Lab
-from autograder.questions.question import Draft
+from autograder.questions.question import Question
 from autograder.questions.runs import WEIGHTS, LineValue, Outcome
 
 MOST_NUMBERS, MOST_SHOWN = 40, 8  # in the inputs, and in an option
@@ -18,16 +18,17 @@ DIGITS = ((0, 1, 2, 3, 4, 6), (0, 0, 1), (1, 2, 4, 8), (-1, 0, 2, 3))
 WEIGHTS_IN_WORDS = " Square weights are identity matrices, all other weights are 1, biases are 0."
 
 
-def number(lab: Lab) -> Iterator[Draft]:
+def number(lab: Lab) -> Iterator[Question]:
     """What a line computes or returns."""
     for known in lab.rng.sample(lab.calls, len(lab.calls))[:MOST_CALLS]:
-        tiny = tiny_call(known.replay, lab.bench, lab.rng)
+        small = smaller(known.replay, lab.program, lab.rng)
+        tiny = next((one for one in small if lab.run(one).values), None)
         for _ in range(ATTEMPTS if tiny else 0):
             inputs = partial(_input, lab.rng, lab.rng.choice(DIGITS))
-            call = tiny and with_values(tiny, lab.bench, lab.rng, inputs, _weight)
+            call = tiny and lab.with_values(tiny, inputs, _weight)
             if call and sum(array.size for array in call.replay.requests[-1][1].values()) <= MOST_NUMBERS:
                 lines = lab.rng.sample(call.base.lines, len(call.base.lines))
-                if made := next((one for line in lines[:4] if (one := _draft(lab, call, line))), None):
+                if made := next((one for line in lines[:4] for one in _asked(lab, call, line)), None):
                     yield made
                     break
 
@@ -43,23 +44,24 @@ def _input(rng: random.Random, digits: Sequence[int], name: str, old: np.ndarray
     return np.array([0.0 if zeros else rng.choice(digits) for _ in range(old.size)]).reshape(old.shape)
 
 
-def _draft(lab: Lab, call: Call, line: LineValue) -> Draft | None:
+def _asked(lab: Lab, call: Call, line: LineValue) -> Iterator[Question]:
     """A question for the value of a line, if it is simple, and changes give enough other values."""
     own, right = lab.program.by_place.get(line.place), _read(call.base, line)
     given = {
         f"`{listed(one)}`" for _, one in arguments(call.replay.requests, lab.program) if isinstance(one, np.ndarray)
     }
     if not own or not own.simple or line.name == WEIGHTS or right in given or not set(right) & set("123456789"):
-        return None
+        return
     before = [one for one in lab.changes(call) if one.own.line <= own.line or one.own.path != own.path]
-    values = (_read(lab.bench.run(call.replay, one, watch=True), line) for one in before[:MOST_CHANGES])
+    values = (_read(lab.run(call.replay, one, watch=True), line) for one in before[:MOST_CHANGES])
     pool = sorted({*values} - {right, ""})
     alike = [one for one in pool if _depth(one) == _depth(right)]
     what = f"does {own.name} return" if line.name == "return" else f"is `{line.name}` after {own.name}"
     weights = WEIGHTS_IN_WORDS if any(one["do"] == "state" for one, _ in call.replay.requests) else ""
     text = f"{lab.words(call, whole=True)}.{weights} What {what}? Numbers are rounded to two digits."
     wrong = alike if len(alike) > 2 else pool
-    return Draft(text, right, wrong, "Computed in a run.", [own]) if len(wrong) > 2 else None
+    if len(wrong) > 2:
+        yield from lab.ask("number", text, right, wrong, "Computed in a run.", [own])
 
 
 def _read(outcome: Outcome, line: LineValue) -> str:

@@ -1,25 +1,18 @@
-"""Run a call of a student's program, changed or not: what it returns, how often lines run, and what they compute.
+"""The outcome of a call of a student's program: what it returns, how often lines run, and what they compute.
 
-Everything runs in the student's worker, which is confined for other people's code. The form of the replies is checked,
-and they are never trusted: a forged reply spoils only the student's own questions.
+The form of the worker's replies is checked, and they are never trusted: a forged reply spoils only the student's own
+questions.
 """
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from autograder.questions.program import Change, Place, Program
-from autograder.sandbox.call_replay import CallReplay
-from autograder.sandbox.remote_modules import Student
-from autograder.sandbox.remote_values import body_of
-from autograder.sandbox.student_faults import Crashed, Raised, StudentFault, TimedOut
+from autograder.questions.program import Place
 
-SECONDS = 3.0  # for a request
 SAME, OTHER = 1e-9, 1e-3  # smaller deviations are rounding; those of OTHER or more are visible
-SEED = 7
 WEIGHTS = "attention weights"  # the name that a worker gives to the result of an operation whose rows are weights
 
 
@@ -43,59 +36,15 @@ class Outcome:
     lines: tuple[LineValue, ...] = ()
 
 
-class Bench:
-    """The worker in which the calls of one program run."""
+def numbers_of(value: Any) -> Iterator[np.ndarray]:
+    """The numbers in a result.
 
-    def __init__(self, student: Student, program: Program) -> None:
-        self.student, self.program = student, program
-        self.endless: set[Place] = set()  # statements for which a change has ended the worker
-
-    def run(self, call: CallReplay, change: Change | None = None, watch: bool = False, train: bool = False) -> Outcome:
-        """Run a call, with a change to the program if there is one."""
-        try:
-            with self.asking(change) as ask:
-                if watch:
-                    ask({"do": "watch", "files": self.program.files})
-                objects = call.prepare(lambda request, own: getattr(ask(request, body_of(own)), "_handle", None))
-                request, tensors = call.last(objects)
-                if train:
-                    for handle in objects.values():
-                        ask(of_mode(request, handle, "train"))
-                    ask({"do": "seed", "seed": SEED})
-                try:
-                    value = ask(request, body_of(tensors))
-                finally:
-                    record = ask({"do": "watched"}) if watch and self.student._worker is not None else None
-                return Outcome(tuple(_values(value)), "", *read_lines(record))
-        except Raised as fault:
-            return Outcome(error=fault.message.partition(":")[0])
-        except (TimedOut, Crashed):
-            if change:
-                self.endless.add(change.own.place)
-            return Outcome(error="no answer")
-        except (StudentFault, LookupError, TypeError):
-            return Outcome(error="no numbers")
-
-    @contextlib.contextmanager
-    def asking(self, change: Change | None) -> Iterator[Callable[..., Any]]:
-        """Send requests to a worker that runs the program with a change, if there is one."""
-        own = change.own if change else None
-        where = {"module": own.module if own else next(iter(self.program.sources)), "path": own.path if own else ""}
-        with self.student.aside(SECONDS) as ask:
-            self.student.start()
-            ask({"do": "change", **where, "text": change.unit if change else ""})
-            yield ask
-
-
-def of_mode(request: Mapping[str, Any], target: int, mode: str) -> dict[str, Any]:
-    """A request like another call that puts an object in a mode."""
-    return {**request, "target": target, "method": mode, "args": [], "kwargs": {}, "unseen": True}
-
-
-def _values(value: Any) -> Iterator[np.ndarray]:
+    Raises:
+        TypeError: if there is anything else in it.
+    """
     for one in value if isinstance(value, (list, tuple)) else [value]:
         if isinstance(one, (list, tuple)):
-            yield from _values(one)
+            yield from numbers_of(one)
         elif one is not None:
             if not isinstance(one, (np.ndarray, bool, int, float)):
                 raise TypeError("no number")
