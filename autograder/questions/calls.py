@@ -36,13 +36,6 @@ class Call:
     trained: Outcome  # in train mode
 
 
-def arguments(requests: Sequence[Request], program: Program) -> list[tuple[str, Any]]:
-    """The arguments of a call with their names: arrays, or values other than tensors."""
-    request, own = requests[-1]
-    arrays = [(name, one, _array(one, own)) for name, one in _named(request, requests, program)]
-    return [(name, one if array is None else array) for name, one, array in arrays]
-
-
 def calls_in(recipes: Sequence[CallReplay], program: Program) -> list[CallReplay]:
     """One call of each form in the tests, in eval mode: the one with the smallest inputs."""
     forms: dict[str, list[CallReplay]] = {}
@@ -116,10 +109,15 @@ def _function(request: Mapping[str, Any], requests: Sequence[Request]) -> tuple[
     return module, f"{name}.__init__" if name[:1].isupper() else name
 
 
-def _named(request: Mapping[str, Any], requests: Sequence[Request], program: Program) -> list[tuple[str, Any]]:
-    """The arguments of a request with their names; those without a name are numbered."""
-    names = [*program.parameters(*_function(request, requests)), *(f"argument {number}" for number in range(20))]
-    return [*zip(names, request["args"], strict=False), *request["kwargs"].items()]
+def arguments(one: Request, requests: Sequence[Request], program: Program) -> list[tuple[str, Any]]:
+    """The arguments of one of the requests with their names, if they have any: arrays, or values other than tensors."""
+    request, own = one
+    node = program.functions.get(_function(request, requests))
+    names = [name.arg for name in node.args.args if name.arg != "self"] if node else []
+    names += [f"argument {number}" for number in range(20)]
+    named = [*zip(names, request["args"], strict=False), *request["kwargs"].items()]
+    arrays = [_array(value, own) for _, value in named]
+    return [(name, value if array is None else array) for (name, value), array in zip(named, arrays, strict=True)]
 
 
 def _array(value: Any, tensors: Mapping[str, np.ndarray]) -> np.ndarray | None:
@@ -178,17 +176,17 @@ def words(requests: Sequence[Request], program: Program, whole: bool = False) ->
     Args:
         whole: whether to show all numbers.
     """
-    *makers, (last, _) = _calls(requests)
+    *makers, last = _calls(requests)
     made = []
-    for request, _ in makers:
-        named = _named(request, requests, program)
+    for request, tensors in makers:
+        named = arguments((request, tensors), requests, program)
         own = [_shown(one) if name.startswith("argument") else f"{name}={_shown(one)}" for name, one in named]
         made.append(f"`{request['target'].partition('.')[2]}({', '.join(own)})`")
-    name = _function(last, requests)[1].rpartition(".")[2]
+    name = _function(last[0], requests)[1].rpartition(".")[2]
     subject = "the module" if name == "forward" else f"its `{name}`" if made else f"`{name}`"
     given = [
         f"`{name}` {_described(one, whole)}" if isinstance(one, np.ndarray) else f"`{name}={_shown(one)}`"
-        for name, one in arguments(requests, program)
+        for name, one in arguments(last, requests, program)
     ]
     text = f"{subject} is called with {', '.join(given) or 'no arguments'}"
     weights = not whole and any(one["do"] == "state" for one, _ in requests)

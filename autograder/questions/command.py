@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
             except Exception as error:  # one student's code must not deprive the others of questions
                 deep = isinstance(error, (RecursionError, MemoryError))
                 trouble = "the code is nested too deeply" if deep else f"{FAILED} ({type(error).__name__})"
-                made = Paper(found.student, stage.name, 0, len(stage.points), trouble=trouble)
+                made = Paper(found.student, stage.name, trouble=trouble)
             return replace(made, file=found.safe_name)
 
         with ThreadPoolExecutor(args.jobs) as pool:

@@ -28,17 +28,11 @@ class Paper:
 
     student: str
     stage: str
-    passed: int  # visible tests
-    tests: int
+    complete: bool = False  # whether all visible tests pass: only then do the answers of the self-check make sense
     questions: tuple[Question, ...] = ()
     code: tuple[tuple[str, int, str], ...] = ()  # that the questions are about: file, line (0: no number), code
     trouble: str = ""  # why there are no questions, or few
     file: str = ""  # the student's name as a part of file names
-
-    @property
-    def complete(self) -> bool:
-        """Whether all visible tests pass: only then do the answers of the notebook's self-check make sense."""
-        return self.passed == self.tests
 
 
 def paper(
@@ -57,7 +51,7 @@ def paper(
         seed: the same seed gives the same questions for the same program.
         clock: limits the time of all calls together.
     """
-    nothing = Paper(submission.name, stage.name, 0, len(stage.points))
+    nothing = Paper(submission.name, stage.name)
     sources = {module: submission.sources.get(module, "") for module in stage.modules}
     if missing := [module for module in stage.modules if module not in submission.sources]:
         return replace(nothing, trouble=f"{missing[0]}.py is missing or cannot be read")
@@ -80,13 +74,14 @@ def paper(
             break
         student.close()
     try:
-        lab = Lab(student, program, recipes, passed, stage.name, f"{seed} {submission.name}")
+        lab = Lab(student, program, recipes, passed, f"{seed} {submission.name}")
         questions = tuple(_chosen(lab, count, kinds))
         ran = {place for call in lab.calls for place, times in call.base.counts.items() if times}
     finally:
         student.close()
     trouble = "" if len(questions) >= count else f"there are only {len(questions)} questions about the code"
-    return replace(nothing, passed=len(passed), questions=questions, code=tuple(program.excerpt(ran)), trouble=trouble)
+    complete, code = len(passed) == len(stage.points), tuple(program.excerpt(ran))
+    return replace(nothing, complete=complete, questions=questions, code=code, trouble=trouble)
 
 
 def _visible_tests(student: Student, stage: Stage) -> tuple[dict[str, StageTestCase], list[CallReplay]]:

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from autograder.questions.calls import Call, arguments, shape_text
+from autograder.questions.calls import Call, shape_text
 from autograder.questions.facts import EVERYWHERE, RAISES, SAME_RESULT
 from autograder.questions.lab import Lab
 from autograder.questions.number_by_hand import number
@@ -59,7 +59,7 @@ def _countable(lab: Lab, own: Own, n: int) -> bool:
 def shape(lab: Lab) -> Iterator[Question]:
     """The shape of a tensor with several axes after a line."""
     for call in lab.some_calls:
-        given = {np.shape(value) for _, value in arguments(call.replay.requests, lab.program)}
+        given = {np.shape(value) for _, value in lab.arguments(call)}
         found: dict[tuple[Place, str], set[tuple[int, ...]]] = {}
         for one in (*call.base.lines, *call.twin_base.lines):
             if one.name != WEIGHTS:
@@ -69,7 +69,7 @@ def shape(lab: Lab) -> Iterator[Question]:
         lab.rng.shuffle(fit)
         for (place, name), right in sorted(fit, key=lambda one: -len(one[1]))[:2]:
             own = lab.program.by_place.get(place)
-            if own is None or (len(right) < 4 and len(fit) > 4):
+            if own is None:
                 continue
             others = {*itertools.permutations(right), *(one for one in steady.values() if len(one) >= len(right) - 1)}
             pool = sorted(others - {right})
@@ -112,9 +112,7 @@ def heatmap(lab: Lab) -> Iterator[Question]:
         lab.rng.shuffle(found)
         clear = [one for one in found if np.abs(one[1] - before).max() > CLEAR * (np.ptp(before) or 1.0)]
         for change, after, seen in clear[:2]:
-            others = [one for one, _, features in clear if features != seen]
-            if len(others) < 3:
-                others = [one for one, _, features in found if features != seen]
+            others = [one for one, _, features in found if features != seen]
             if len(others) > 2:
                 text = f"{lab.words(call)}. One picture shows {_pictured(call, place)}, the other shows it after a"
                 text += " change. Which change?"

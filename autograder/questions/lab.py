@@ -12,15 +12,15 @@ import numpy as np
 
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.run_test import passes
-from autograder.questions.calls import Call, Fill, calls_in, filled, of_mode, words
+from autograder.questions.calls import Call, Fill, arguments, calls_in, filled, of_mode, words
 from autograder.questions.facts import facts
-from autograder.questions.program import Change, Own, Place, Program
+from autograder.questions.program import Change, Own, Program
 from autograder.questions.question import Maps, Question, pick
 from autograder.questions.runs import Outcome, numbers_of, read_lines, same
 from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import body_of
-from autograder.sandbox.student_faults import Crashed, Raised, StudentFault, TimedOut
+from autograder.sandbox.student_faults import Raised, StudentFault
 
 Tests = Mapping[str, StageTestCase]
 SECONDS = 3.0  # for a request
@@ -41,12 +41,11 @@ class Lab:
     """
 
     def __init__(
-        self, student: Student, program: Program, recipes: Sequence[CallReplay], tests: Tests, stage: str, seed: str
+        self, student: Student, program: Program, recipes: Sequence[CallReplay], tests: Tests, seed: str
     ) -> None:
-        self.student, self.program, self.tests, self.stage = student, program, tests, stage
+        self.student, self.program, self.tests = student, program, tests
         self.recipes = calls_in(recipes, program)
         self.rng = random.Random(seed)
-        self.endless: set[Place] = set()  # statements for which a change has ended the worker
         self._mutants: dict[Call, dict[Change, tuple[str, ...]]] = {}
 
     def run(self, call: CallReplay, change: Change | None = None, watch: bool = False, train: bool = False) -> Outcome:
@@ -54,7 +53,7 @@ class Lab:
         try:
             with self.asking(change) as ask:
                 if watch:
-                    ask({"do": "watch", "files": self.program.files})
+                    ask({"do": "watch", "files": [f"{module}.py" for module in self.program.sources]})
                 objects = call.prepare(lambda request, own: getattr(ask(request, body_of(own)), "_handle", None))
                 request, tensors = call.last(objects)
                 if train:
@@ -68,10 +67,6 @@ class Lab:
                 return Outcome(tuple(numbers_of(value)), "", *read_lines(record))
         except Raised as fault:
             return Outcome(error=fault.message.partition(":")[0])
-        except (TimedOut, Crashed):
-            if change:
-                self.endless.add(change.own.place)
-            return Outcome(error="no answer")
         except (StudentFault, LookupError, TypeError):
             return Outcome(error="no numbers")
 
@@ -112,6 +107,10 @@ class Lab:
         """A few calls for all kinds; those that run more of the student's lines tend to come first."""
         return sorted(self.calls, key=lambda one: -len(self.ran(one)) * self.rng.uniform(0.3, 1))[:3]
 
+    def arguments(self, call: Call) -> list[tuple[str, Any]]:
+        """The arguments of a call with their names."""
+        return arguments(call.replay.requests[-1], call.replay.requests, self.program)
+
     def words(self, call: Call, whole: bool = False) -> str:
         """A call in words, at the start of a sentence."""
         text = words(call.replay.requests, self.program, whole)
@@ -119,14 +118,14 @@ class Lab:
         return text[:1].upper() + text[1:]
 
     def changes_of(self, own: Own) -> list[Change]:
-        """Changes to a statement in random order, other names last; none if one of them has ended the worker."""
-        found = [*self.program.changes(own)] if own.place not in self.endless else []
+        """Changes to a statement in random order, other names last."""
+        found = [*self.program.changes(own)]
         return sorted(self.rng.sample(found, len(found)), key=lambda one: one.renames)
 
     def changes(self, call: Call) -> Iterator[Change]:
         """Changes to the statements that a call runs: one for each line, then a second for each, and so on."""
         turns = itertools.zip_longest(*map(self.changes_of, self.ran(call)))
-        return (one for turn in turns for one in turn if one and one.own.place not in self.endless)
+        return (one for turn in turns for one in turn if one)
 
     def mutants(self, call: Call) -> dict[Change, tuple[str, ...]]:
         """Changes with the facts that hold after them, the same for two sets of inputs."""
@@ -186,4 +185,4 @@ class Lab:
         if len(wrong) > 1 and different and max(map(len, options)) <= LONGEST_OPTION and len(text) <= LONGEST_TEXT:
             lines = tuple(dict.fromkeys(one.place for one in about))
             at, difficulty = options.index(right), DIFFICULTY[kind]
-            yield Question(kind, difficulty, self.stage, text, tuple(options), at, because, lines, maps)
+            yield Question(kind, difficulty, text, tuple(options), at, because, lines, maps)

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from autograder.questions.calls import Call, arguments, listed, smaller
+from autograder.questions.calls import Call, listed, smaller
 from autograder.questions.lab import Lab
 from autograder.questions.question import Question
 from autograder.questions.runs import WEIGHTS, LineValue, Outcome
@@ -47,9 +47,7 @@ def _input(rng: random.Random, digits: Sequence[int], name: str, old: np.ndarray
 def _asked(lab: Lab, call: Call, line: LineValue) -> Iterator[Question]:
     """A question for the value of a line, if it is simple, and changes give enough other values."""
     own, right = lab.program.by_place.get(line.place), _read(call.base, line)
-    given = {
-        f"`{listed(one)}`" for _, one in arguments(call.replay.requests, lab.program) if isinstance(one, np.ndarray)
-    }
+    given = {f"`{listed(one)}`" for _, one in lab.arguments(call) if isinstance(one, np.ndarray)}
     if not own or not own.simple or line.name == WEIGHTS or right in given or not set(right) & set("123456789"):
         return
     before = [one for one in lab.changes(call) if one.own.line <= own.line or one.own.path != own.path]

@@ -79,7 +79,6 @@ class Program:
 
     def __init__(self, sources: Mapping[str, str], given: Mapping[str, str], writes: Collection[str]) -> None:
         self.sources, self.given, self.writes = sources, given, writes
-        self.files = [f"{module}.py" for module in sources]
         self._changes: dict[tuple[str, str], list[SmallChange]] = {}  # of functions
 
     @cached_property
@@ -110,11 +109,6 @@ class Program:
     @cached_property
     def by_place(self) -> dict[Place, Own]:
         return {one.place: one for one in self.own}
-
-    def parameters(self, module: str, path: str) -> list[str]:
-        """The names of the arguments of a function; none if there is no such function."""
-        node = self.functions.get((module, path))
-        return [one.arg for one in node.args.args if one.arg != "self"] if node else []
 
     def changes(self, own: Own) -> Iterator[Change]:
         """Small changes to a statement."""

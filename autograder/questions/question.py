@@ -20,7 +20,6 @@ class Question:
 
     kind: str
     difficulty: int  # 1 easy, 3 hard
-    stage: str
     text: str
     options: tuple[str, ...]
     right: int
