@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from autograder.questions.calls import shape_text
-from autograder.questions.runs import OTHER, SAME, Outcome, close
+from autograder.questions.runs import OTHER, SAME, VISIBLE, Outcome, close
 
 SAME_RESULT = "The result is the same."
 RAISES = "The call raises an exception."
@@ -30,10 +30,10 @@ def facts(before: Outcome, after: Outcome) -> tuple[str, ...]:
         return ()
     if not np.isfinite(other).all():
         return ("The result holds NaN or infinite numbers.",)
-    changed = ~np.isclose(base, other, SAME, SAME)
-    if not changed.any():
+    changed, doubtful = (~np.isclose(base, other, off, off) for off in (OTHER, SAME))
+    if not doubtful.any():
         return (SAME_RESULT,)
-    if close(base, other, OTHER):
+    if close(base, other, VISIBLE) or (changed != doubtful).any():
         return ()
     if base.size == 1:
         return ("The result is larger.",) if other.sum() > base.sum() else ("The result is smaller.",)

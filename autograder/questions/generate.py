@@ -80,8 +80,8 @@ def paper(
     finally:
         student.close()
     trouble = "" if len(questions) >= count else f"there are only {len(questions)} questions about the code"
-    complete, code = len(passed) == len(stage.points), tuple(program.excerpt(ran))
-    return replace(nothing, complete=complete, questions=questions, code=code, trouble=trouble)
+    complete, lines = len(passed) == len(stage.points), tuple(program.excerpt(ran))
+    return replace(nothing, complete=complete, questions=questions, code=lines, trouble=trouble)
 
 
 def _visible_tests(student: Student, stage: Stage) -> tuple[dict[str, StageTestCase], list[CallReplay]]:

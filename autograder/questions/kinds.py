@@ -19,7 +19,7 @@ from autograder.questions.runs import WEIGHTS, Outcome
 MOST_TIMES, MOST_PAIRS = 40, 10  # runs of a line; pairs of lines that are swapped
 MOST_VARIANTS, MOST_OF_LINE, MOST_TESTED = 5, 10, 4  # lines; changes of each that run in calls, and in the tests
 SMALLEST_MAP, LARGEST_MAP, MOST_MAPS = 3, 12, 20  # rows or columns; changes whose pictures are compared
-CLEAR, EQUAL = 0.15, 1e-9  # differences between pictures: clearly visible (as a share of the range); none
+CLEAR, EQUAL = 0.15, 5e-3  # differences between pictures: clearly visible (as a share of the range); not visible
 
 
 def times(lab: Lab) -> Iterator[Question]:
@@ -112,7 +112,7 @@ def heatmap(lab: Lab) -> Iterator[Question]:
         lab.rng.shuffle(found)
         clear = [one for one in found if np.abs(one[1] - before).max() > CLEAR * (np.ptp(before) or 1.0)]
         for change, after, seen in clear[:2]:
-            others = [one for one, _, features in found if features != seen]
+            others = [one for one, _, features in clear if features != seen]
             if len(others) > 2:
                 text = f"{lab.words(call)}. One picture shows {_pictured(call, place)}, the other shows it after a"
                 text += " change. Which change?"

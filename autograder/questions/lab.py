@@ -84,9 +84,8 @@ class Lab:
         """A call with new numbers, and a twin; None if it returns no numbers, or different ones each time."""
         dice = np.random.default_rng(self.rng.randrange(2**32))
         inputs = inputs or (lambda name, old: dice.normal(0, GENTLE, old.shape))
-        weights = weights or (
-            lambda name, old: dice.permuted(old.ravel()).reshape(old.shape)
-        )  # as large as in the test
+        # As large as in the test:
+        weights = weights or (lambda name, old: dice.permuted(old.ravel()).reshape(old.shape))
         first, twin = (filled(call, inputs, weights) for _ in range(2))
         base, twin_base = self.run(first, watch=True), self.run(twin, watch=True)
         fits = base.values and twin_base.values and same(self.run(first), base)

@@ -12,7 +12,7 @@ import numpy as np
 
 from autograder.questions.program import Place
 
-SAME, OTHER = 1e-9, 1e-3  # smaller deviations are rounding; those of OTHER or more are visible
+SAME, OTHER, VISIBLE = 1e-9, 1e-6, 1e-3  # rounding is below SAME, a change above OTHER; of a result, one is VISIBLE
 WEIGHTS = "attention weights"  # the name that a worker gives to the result of an operation whose rows are weights
 
 
@@ -76,7 +76,7 @@ def same(first: Outcome, second: Outcome) -> bool | None:
     pairs = [*zip(first.values, second.values, strict=True)]
     if all(close(*one, SAME) for one in pairs):
         return True
-    return None if all(close(*one, OTHER) for one in pairs) else False
+    return None if all(close(*one, VISIBLE) for one in pairs) else False
 
 
 def close(a: np.ndarray, b: np.ndarray, off: float) -> bool:
