@@ -27,8 +27,10 @@ def number(lab: Lab) -> Iterator[Question]:
             inputs = partial(_input, lab.rng, lab.rng.choice(DIGITS))
             call = tiny and lab.with_values(tiny, inputs, _weight)
             if call and sum(array.size for array in call.replay.requests[-1][1].values()) <= MOST_NUMBERS:
-                lines = lab.rng.sample(call.base.lines, len(call.base.lines))
-                if made := next((one for line in lines[:4] for one in _asked(lab, call, line)), None):
+                given = {f"`{listed(one)}`" for _, one in lab.arguments(call) if isinstance(one, np.ndarray)}
+                fit = [one for one in call.base.lines if _read(call.base, one) not in given and _fits(lab, call, one)]
+                lines = lab.rng.sample(fit, min(2, len(fit)))
+                if made := next((one for line in lines for one in _asked(lab, call, line)), None):
                     yield made
                     break
 
@@ -41,15 +43,19 @@ def _weight(name: str, old: np.ndarray) -> np.ndarray:
 
 def _input(rng: random.Random, digits: Sequence[int], name: str, old: np.ndarray) -> np.ndarray:
     zeros = rng.random() < 0.2
-    return np.array([0.0 if zeros else rng.choice(digits) for _ in range(old.size)]).reshape(old.shape)
+    return np.reshape([0.0 if zeros else float(rng.choice(digits)) for _ in range(old.size)], old.shape)
+
+
+def _fits(lab: Lab, call: Call, line: LineValue) -> bool:
+    """Whether a value is one of the student's own, simple, and not only zeros."""
+    own = lab.program.by_place.get(line.place)
+    simple = own is not None and own.simple and line.name != WEIGHTS
+    return simple and bool(set(_read(call.base, line)) & set("123456789"))
 
 
 def _asked(lab: Lab, call: Call, line: LineValue) -> Iterator[Question]:
-    """A question for the value of a line, if it is simple, and changes give enough other values."""
-    own, right = lab.program.by_place.get(line.place), _read(call.base, line)
-    given = {f"`{listed(one)}`" for _, one in lab.arguments(call) if isinstance(one, np.ndarray)}
-    if not own or not own.simple or line.name == WEIGHTS or right in given or not set(right) & set("123456789"):
-        return
+    """A question for the value of a line, if changes give enough other values."""
+    own, right = lab.program.by_place[line.place], _read(call.base, line)
     before = [one for one in lab.changes(call) if one.own.line <= own.line or one.own.path != own.path]
     values = (_read(lab.run(call.replay, one, watch=True), line) for one in before[:MOST_CHANGES])
     pool = sorted({*values} - {right, ""})
