@@ -93,7 +93,7 @@ def filled(call: CallReplay, inputs: Fill, weights: Fill) -> CallReplay:
     """A call with new numbers in its weights and inputs; inputs without negative numbers keep none."""
     *before, (last, tensors) = call.requests
     new = {name: inputs(name, array) if is_random(array) else array for name, array in tensors.items()}
-    new = {name: np.abs(array) if (tensors[name] >= 0).all() else array for name, array in new.items()}
+    new = {name: np.asarray(np.abs(array)) if (tensors[name] >= 0).all() else array for name, array in new.items()}
     loaded = [(request, {name: weights(name, array) for name, array in own.items()}) for request, own in before]
     return replace(call, requests=(*loaded, (last, new)))
 
@@ -146,7 +146,7 @@ def _with_sizes(requests: Sequence[Request], sizes: Mapping[int, int]) -> tuple[
 
     def sampled(array: np.ndarray) -> np.ndarray:
         index = [np.arange(number(size)) * size // number(size) for size in array.shape]
-        array = np.ascontiguousarray(array[np.ix_(*index)])
+        array = np.array(array[np.ix_(*index)], order="C")
         most = int(array.max()) if array.dtype.kind in "iu" and array.size else 0
         return -(-array * sizes[most] // most) if most in sizes else array  # lengths
 
