@@ -19,7 +19,7 @@ from autograder.questions.runs import WEIGHTS, Outcome
 MOST_TIMES, MOST_PAIRS = 40, 10  # runs of a line; pairs of lines that are swapped
 MOST_VARIANTS, MOST_OF_LINE, MOST_TESTED = 5, 10, 4  # lines; changes of each that run in calls, and in the tests
 SMALLEST_MAP, LARGEST_MAP, MOST_MAPS = 3, 12, 20  # rows or columns; changes whose pictures are compared
-CLEAR, EQUAL = 0.15, 5e-3  # differences between pictures: clearly visible (as a share of the range); not visible
+CLEAR, EQUAL = 0.15, 1e-9  # differences between pictures: clearly visible (as a share of the range); none
 
 
 def times(lab: Lab) -> Iterator[Question]:
