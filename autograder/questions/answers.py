@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -35,13 +34,12 @@ class Marked:
     """The answers of one student."""
 
     student: str
-    kinds: tuple[str, ...]
-    right: tuple[bool | None, ...]  # None: no answer
+    answers: tuple[tuple[str, bool | None], ...]  # kind, and whether it is right; None: no answer
     complete: bool  # whether the visible tests of the stage pass
 
     @property
-    def count(self) -> int:
-        return self.right.count(True)
+    def right(self) -> int:
+        return sum(right is True for _, right in self.answers)
 
 
 def mark(answers: Path, key: Path, graded: Path, points: float) -> int:
@@ -54,30 +52,15 @@ def mark(answers: Path, key: Path, graded: Path, points: float) -> int:
         raise UserError(f"{graded} has no results of batch: name the folder that batch has written")
     if not 0 < points <= MOST_POINTS:
         raise UserError(f"--points must be more than 0 and at most {MOST_POINTS:,}, not {points:g}")
-    marked = marks(read_answers(answers), read_key(key))
+    marked = marks(read_answers(answers), key)
     rows = [["student", "right", "of", "points", "full"]]
     for one in marked:
-        earned = (Decimal(points) * one.count / len(one.right)).quantize(CENT, ROUND_HALF_UP)
-        rows.append([harmless(one.student), *map(str, (one.count, len(one.right), earned)), f"{points:g}"])
+        earned = (Decimal(points) * one.right / len(one.answers)).quantize(CENT, ROUND_HALF_UP)
+        rows.append([one.student, *map(str, (one.right, len(one.answers), earned)), f"{points:g}"])
     write_whole(graded / POINTS, Sheet(graded / POINTS, rows).data())
     write_whole(graded / PAGE, page(marked).encode())
     print(f"points of {len(marked)} students are in {graded / POINTS}, results by kind in {graded / PAGE}")
     return 0
-
-
-def read_key(path: Path) -> Mapping[str, Any]:
-    """The students of a key with their questions.
-
-    Raises:
-        UserError: if the file is not a key.
-    """
-    try:
-        students = json.loads(path.read_bytes())["students"]
-        if all(one["letter"] in LETTERS and one["kind"] for entry in students.values() for one in entry["questions"]):
-            return dict(students)
-        raise ValueError("a question has no answer")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{path} is not a key of questions ({error}): use the key.json beside the sheets") from error
 
 
 def read_answers(path: Path) -> dict[tuple[str, int], str]:
@@ -103,41 +86,39 @@ def read_answers(path: Path) -> dict[tuple[str, int], str]:
     return found
 
 
-def marks(answers: Mapping[tuple[str, int], str], students: Mapping[str, Any]) -> list[Marked]:
+def marks(answers: Mapping[tuple[str, int], str], key: Path) -> list[Marked]:
     """The answers of each student of a key.
 
     Raises:
-        UserError: if an answer belongs to nobody, or to no question.
+        UserError: if the key cannot be read, or an answer belongs to nobody, or to no question.
     """
-    found, known = [], set()
-    for student, entry in students.items():
-        places = [(harmless(student), number) for number in range(1, len(entry["questions"]) + 1)]
-        known |= {*places}
-        letters = [question["letter"] for question in entry["questions"]]
-        given = [answers.get(place, "") for place in places]
-        right = tuple(one == letter if one else None for one, letter in zip(given, letters, strict=True))
-        kinds = tuple(question["kind"] for question in entry["questions"])
-        found.append(Marked(student, kinds, right, bool(entry.get("complete"))))
-    if odd := sorted(set(answers) - known):
-        raise UserError(f"an answer of {odd[0][0]!r} to question {odd[0][1]}, which is not in the key")
+    found, odd = list[Marked](), dict(answers)
+    try:
+        for student, entry in json.loads(key.read_bytes())["students"].items():
+            given = [odd.pop((harmless(student), number), "") for number in range(1, len(entry["questions"]) + 1)]
+            pairs = [
+                (one["kind"], one["letter"], letter) for one, letter in zip(entry["questions"], given, strict=True)
+            ]
+            right = tuple((kind, letter == right if letter else None) for kind, right, letter in pairs)
+            found.append(Marked(harmless(student), right, bool(entry.get("complete"))))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(f"{key} is not a key of questions ({error}): use the key.json beside the sheets") from error
+    for student, number in sorted(odd):
+        raise UserError(f"an answer of {student!r} to question {number}, which is not in the key")
     return found
 
 
 def page(marked: list[Marked]) -> str:
     """The analysis as HTML: which kinds a class fails, and who passes the tests but fails the questions."""
-    kinds = sorted({kind for one in marked for kind in one.kinds})
-    given = [[_of_kind(one, kind) for kind in kinds] for one in marked]
+    kinds = sorted({kind for one in marked for kind, _ in one.answers})
+    given = [[[right for name, right in one.answers if name == kind] for kind in kinds] for one in marked]
     shares = np.array([[answers.count(True) / len(answers) if answers else np.nan for answers in row] for row in given])
     items = item_analysis(shares, [1.0] * len(kinds), np.nansum(shares, axis=1)) if marked else []
     asked = [[answer for answers in column for answer in answers] for column in zip(*given, strict=True)]
     rows = [(kind, len(one), one.count(None), item) for kind, one, item in zip(kinds, asked, items, strict=True)]
-    few = [one for one in marked if one.complete and one.count < FEW * len(one.right)]
-    talk = [(one.student, one.count, len(one.right)) for one in few]
+    few = [one for one in marked if one.complete and one.right < FEW * len(one.answers)]
+    talk = [(one.student, one.right, len(one.answers)) for one in few]
     return render("questions_class.html", rows=rows, talk=talk, students=len(marked))
-
-
-def _of_kind(one: Marked, kind: str) -> list[bool | None]:
-    return [answer for name, answer in zip(one.kinds, one.right, strict=True) if name == kind]
 
 
 def read_points(folder: Path) -> dict[str, tuple[Fraction, Fraction]]:

@@ -1,31 +1,28 @@
-"""The calls that questions are about: calls of the visible tests with smaller sizes and new numbers.
+"""The calls that questions are about: those of the visible tests with new numbers, for some questions in tiny sizes.
 
-No code here is specific to a stage. A test shows how an object is created and called. Every size in this call is
+No code here is specific to a stage. A test shows how an object is created and called. For a tiny call, every size is
 replaced by a smaller one, and a run shows whether the sizes fit together.
 """
 
 import itertools
 import random
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from autograder.questions.program import Program
-from autograder.questions.runs import PLAIN_CALL, Bench, Outcome, prepared, same
+from autograder.questions.runs import Outcome
 from autograder.sandbox.call_replay import MODES, CallReplay, Request
-from autograder.sandbox.student_faults import StudentFault
 
-TRIES, MOST_TRIED = 400, 60  # sets of smaller sizes generated for a call; of these, the best are tried
-MOST_OBJECTS, MOST_WEIGHTS = 2, 120  # of a call
-LARGEST = 20_000  # numbers in the inputs, and in the weights, of a call that is used
+TRIES, MOST_TRIED = 400, 30  # sets of smaller sizes generated for a call; of these, the best are tried
+MOST_OBJECTS = 2  # of a call
+LARGEST = 100_000  # numbers in the inputs and weights of a call that is used
 DISPLAYED = 60  # numbers that a question may show of one tensor of whole numbers
-GENTLE = 0.7  # spread of random inputs: with larger ones, attention weights vanish
-INDEX = re.compile(r"idx|index|_id$|token|seed")  # names of arguments that are not sizes
 LEAVES = {"$handle", "$tensor", "$function", "$transposed"}
-Fill = Callable[[str, tuple[int, ...]], np.ndarray]  # name, shape -> the numbers of a tensor
+Fill = Callable[[str, np.ndarray], np.ndarray]  # name and numbers of a tensor -> its new numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,65 +33,69 @@ class Call:
     twin: CallReplay
     base: Outcome  # with lines
     twin_base: Outcome
-
-    @property
-    def sizes(self) -> set[int]:
-        """The sizes of all axes, and the whole numbers among the arguments."""
-        return {*_sizes([one for one in self.replay.requests if one[0]["do"] == "call"])}
-
-    def arguments(self, program: Program) -> list[tuple[str, Any]]:
-        """The arguments with their names: arrays, or values other than tensors."""
-        request, own = self.replay.requests[-1]
-        named = _named(request, self.replay.requests, program)
-        return [(name, own[one["$tensor"]] if _is_tensor(one) else one) for name, one in named]
+    trained: Outcome  # in train mode
 
 
-def _useful(recipe: CallReplay, program: Program) -> bool:
-    """Whether questions can be about a call: it runs the student's code on inputs that are neither empty nor large."""
-    *before, (last, tensors) = recipe.requests
-    if last["do"] != "call" or last.get("method") in MODES or any(one.get("stored") for one, _ in before):
-        return False
-    objects = [one["target"] for one, _ in before if one["do"] == "call" and isinstance(one["target"], str)]
-    others = [one for one, _ in before if isinstance(one["target"], int) and one.get("method") not in MODES]
-    if any(one["do"] != "state" for one in others) or len(objects) > MOST_OBJECTS:
-        return False
-    target = last["target"] if isinstance(last["target"], str) else objects[last["target"]]
-    module, _, name = target.partition(".")
-    if module not in program.sources or (isinstance(last["target"], str) and name[:1].isupper()):
-        return False
-    return sum(array.size for array in tensors.values()) <= LARGEST and all(array.size for array in tensors.values())
-
-
-def sized_calls(recipes: Sequence[CallReplay], bench: Bench, tiny: bool) -> list[CallReplay]:
-    """Return one call of each form in the tests, without weights, with the best small sizes with which it runs."""
-    rng, program = random.Random(1 + tiny), bench.program
+def calls_in(recipes: Sequence[CallReplay], program: Program) -> list[CallReplay]:
+    """One call of each form in the tests, in eval mode: the one with the smallest inputs."""
     forms: dict[str, list[CallReplay]] = {}
     for recipe in recipes:
-        if _useful(recipe, program):
-            forms.setdefault(_form(_plain_requests(recipe), program), []).append(recipe)
-    found = []
-    for alike in forms.values():
-        recipe = min(alike, key=lambda one: (_alike(one.requests[-1][1].values()), len(_axes(one.requests))))
-        requests = _plain_requests(recipe)
-        made = [_with_sizes(requests, sizes, program) for sizes in _smaller(requests, rng, tiny)]
-        for one in sorted(made, key=lambda one: _cost(one, requests, tiny))[:MOST_TRIED]:
-            small = replace(recipe, requests=one, earlier=())
-            if (replay := _filled(small, bench, rng)) and bench.run(replay).values:
-                found.append(small)
-                break
-    return found
+        if _useful(recipe.requests, program):
+            plain = replace(recipe, requests=tuple(_in_eval_mode(recipe.requests)), earlier=())
+            form = re.sub(r"\d[-\d., ]*", "0", words(plain.requests, program))  # without sizes and numbers
+            forms.setdefault(form, []).append(plain)
+    return [min(alike, key=lambda one: _count(one.requests[-1:])) for alike in forms.values()]
 
 
-def with_values(
-    small: CallReplay, bench: Bench, rng: random.Random, weights: Fill | None = None, inputs: Fill | None = None
-) -> Call | None:
-    """A call with new numbers, and a twin; None if it returns no numbers, or different ones each time."""
-    first, twin = (_filled(small, bench, rng, weights, inputs) for _ in range(2))
-    if first is None or twin is None:
-        return None
-    base, twin_base = bench.run(first, watch=True), bench.run(twin, watch=True)
-    fits = base.values and twin_base.values and same(bench.run(first), base)
-    return Call(first, twin, base, twin_base) if fits else None
+def _useful(requests: Sequence[Request], program: Program) -> bool:
+    """Whether questions can be about a call: it runs the student's code on inputs that are neither empty nor large."""
+    *_, (last, tensors) = requests
+    *makers, _ = calls = _calls(requests) or [requests[-1]]
+    if calls[-1][0] is not last or len(makers) > MOST_OBJECTS or _count(requests) > LARGEST:
+        return False
+    if any(isinstance(one["target"], int) for one, _ in makers) or any(one.get("stored") for one, _ in requests):
+        return False
+    module, path = _function(last, requests)
+    shown = all(array.size <= DISPLAYED or is_random(array) or _pattern(array) for array in tensors.values())
+    full = all(array.size for array in tensors.values())
+    return module in program.sources and not path.endswith("__init__") and shown and full
+
+
+def _calls(requests: Sequence[Request]) -> list[Request]:
+    """The requests that create objects or call something; without those that load weights or set a mode."""
+    return [one for one in requests if one[0]["do"] == "call" and one[0]["method"] not in MODES]
+
+
+def _in_eval_mode(requests: Sequence[Request]) -> Iterator[Request]:
+    """The requests of a call without modes, but with every object in eval mode."""
+    objects = itertools.count()
+    for request, own in requests:
+        if request.get("method") not in MODES:
+            yield request, own
+            if isinstance(request["target"], str) and request is not requests[-1][0]:
+                yield of_mode(request, next(objects), "eval"), {}
+
+
+def of_mode(request: Mapping[str, Any], target: int, mode: str) -> dict[str, Any]:
+    """A request like another call that puts an object in a mode."""
+    return {**request, "target": target, "method": mode, "args": [], "kwargs": {}, "unseen": True}
+
+
+def smaller(call: CallReplay, program: Program, rng: random.Random) -> list[CallReplay]:
+    """The same call with smaller sizes, whether they fit together or not; those that are easy by hand first."""
+    sizes = sorted({int(one) for one in re.findall(r"\d+", words(call.requests, program))} - {0, 1})
+    choices = [{size: min(size, rng.choice((1, 2, 2, 3, 4))) for size in sizes} for _ in range(TRIES)]
+    made = sorted((_with_sizes(call.requests, one) for one in choices), key=_cost)
+    return [replace(call, requests=one) for one in made[:MOST_TRIED]]
+
+
+def filled(call: CallReplay, inputs: Fill, weights: Fill) -> CallReplay:
+    """A call with new numbers in its weights and inputs; inputs without negative numbers keep none."""
+    *before, (last, tensors) = call.requests
+    new = {name: inputs(name, array) if is_random(array) else array for name, array in tensors.items()}
+    new = {name: np.asarray(np.abs(array)) if (tensors[name] >= 0).all() else array for name, array in new.items()}
+    loaded = [(request, {name: weights(name, array) for name, array in own.items()}) for request, own in before]
+    return replace(call, requests=(*loaded, (last, new)))
 
 
 def _function(request: Mapping[str, Any], requests: Sequence[Request]) -> tuple[str, str]:
@@ -108,26 +109,21 @@ def _function(request: Mapping[str, Any], requests: Sequence[Request]) -> tuple[
     return module, f"{name}.__init__" if name[:1].isupper() else name
 
 
-def _named(request: Mapping[str, Any], requests: Sequence[Request], program: Program) -> list[tuple[str, Any]]:
-    """The arguments of a request with their names; those without a name are numbered."""
-    names = [*program.parameters(*_function(request, requests)), *(f"argument {number}" for number in range(20))]
-    return [*zip(names, request["args"], strict=False), *request["kwargs"].items()]
+def arguments(one: Request, requests: Sequence[Request], program: Program) -> list[tuple[str, Any]]:
+    """The arguments of one of the requests with their names, if they have any: arrays, or values other than tensors."""
+    request, own = one
+    node = program.functions.get(_function(request, requests))
+    names = [name.arg for name in node.args.args if name.arg != "self"] if node else []
+    names += [f"argument {number}" for number in range(20)]
+    named = [*zip(names, request["args"], strict=False), *request["kwargs"].items()]
+    arrays = [_array(value, own) for _, value in named]
+    return [(name, value if array is None else array) for (name, value), array in zip(named, arrays, strict=True)]
 
 
-def _form(requests: Sequence[Request], program: Program) -> str:
-    """A string that is the same for calls that differ only in sizes and numbers."""
-    parts: list[Any] = []
-    for request, own in requests:
-        kinds: dict[str, Any] = {}
-        for name, one in _named(request, requests, program):
-            plain = isinstance(one, bool) or one is None
-            kinds[name] = one if plain else own[one["$tensor"]].ndim if _is_tensor(one) else type(one).__name__
-        parts.append([_function(request, requests), sorted(kinds.items())])
-    return repr(parts)
-
-
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value, dict) and list(value) == ["$tensor"]
+def _array(value: Any, tensors: Mapping[str, np.ndarray]) -> np.ndarray | None:
+    """The tensor that is an argument of a request; None if it is none."""
+    ((kind, name),) = value.items() if isinstance(value, dict) and len(value) == 1 else [("", "")]
+    return tensors[name] if kind == "$tensor" else tensors[name].swapaxes(-1, -2) if kind == "$transposed" else None
 
 
 def _mapped(value: Any, leaf: Callable[[Any], Any]) -> Any:
@@ -137,155 +133,36 @@ def _mapped(value: Any, leaf: Callable[[Any], Any]) -> Any:
     return [_mapped(one, leaf) for one in value] if isinstance(value, list) else leaf(value)
 
 
-def _plain_requests(recipe: CallReplay) -> tuple[Request, ...]:
-    """The requests without weights and modes; transposed tensors are stored as they are read."""
-    found: list[Request] = []
-    for request, tensors in recipe.requests:
-        if request["do"] == "call" and request.get("method") not in MODES:
-            arrays = dict(tensors)
-
-            def plain(value: Any, arrays: dict[str, np.ndarray] = arrays) -> Any:
-                if not isinstance(value, dict) or "$transposed" not in value:
-                    return value
-                name = value["$transposed"]
-                arrays[name] = np.ascontiguousarray(arrays[name].swapaxes(-1, -2))
-                return {"$tensor": name}
-
-            found.append(({**request, **{key: _mapped(request[key], plain) for key in ("args", "kwargs")}}, arrays))
-    return tuple(found)
+def _count(requests: Sequence[Request]) -> int:
+    """The number of numbers in the tensors of some requests."""
+    return sum(array.size for _, own in requests for array in own.values())
 
 
-def _numbers(request: Mapping[str, Any]) -> list[int]:
-    """The whole numbers among the arguments of a request."""
-    found: list[int] = []
-    _mapped([request["args"], request["kwargs"]], lambda one: found.append(one) if type(one) is int else None)
-    return found
+def _with_sizes(requests: Sequence[Request], sizes: Mapping[int, int]) -> tuple[Request, ...]:
+    """The requests with other sizes."""
 
-
-def _sizes(requests: Sequence[Request]) -> list[int]:
-    return [*_axes(requests), *(size for request, _ in requests for size in _numbers(request))]
-
-
-def _axes(requests: Sequence[Request]) -> list[int]:
-    return [size for _, own in requests for array in own.values() for size in array.shape]
-
-
-def _smaller(requests: Sequence[Request], rng: random.Random, tiny: bool) -> list[dict[int, int]]:
-    """Sets of smaller sizes for the sizes of a call, as size -> new size; products of sizes stay products."""
-    axes = set(_axes(requests))
-    batch = {array.shape[0] for array in requests[-1][1].values() if array.ndim > 1}
-    values = sorted({one for one in _sizes(requests) if one > 1 and (one > 3 or one in axes)})
-    found: list[dict[int, int]] = [{} for _ in range(TRIES + (not tiny))]
-    for mapping in found[0 if tiny else 1 :]:
-        for size in values:
-            parts = [(a, b) for a, b in itertools.combinations_with_replacement(values, 2) if a * b == size]
-            if parts and rng.random() < 0.8:
-                a, b = rng.choice(parts)
-                mapping[size] = mapping.get(a, a) * mapping.get(b, b)
-            elif rng.random() < 0.15:
-                mapping[size] = size
-            elif size in batch and rng.random() < 0.8:
-                mapping[size] = 1 if tiny else rng.choice((2, 2, 3))
-            else:
-                mapping[size] = min(size, rng.choice((1, 2, 2, 3, 4) if tiny else (2, 3, 4, 5, 6, 6, 8, 9, 12)))
-    return found
-
-
-def _with_sizes(requests: Sequence[Request], sizes: Mapping[int, int], program: Program) -> tuple[Request, ...]:
-    """The requests with other sizes. Arguments whose names identify them as indices stay unchanged."""
-    axes = set(_axes(requests))
-
-    def number(name: str, value: Any) -> Any:
-        return (
-            value
-            if INDEX.search(name)
-            else _mapped(value, lambda one: sizes.get(one, one) if type(one) is int else one)
-        )
+    def number(value: Any) -> Any:
+        return sizes.get(value, value) if type(value) is int else value
 
     def sampled(array: np.ndarray) -> np.ndarray:
-        for axis, size in enumerate(array.shape):
-            new = sizes.get(size, size)
-            array = np.take(array, [one * size // new for one in range(new)] if new <= size else range(size), axis)
+        index = [np.arange(number(size)) * size // number(size) for size in array.shape]
+        array = np.array(array[np.ix_(*index)], order="C")
         most = int(array.max()) if array.dtype.kind in "iu" and array.size else 0
-        if array.ndim == 1 and most in axes and most in sizes and most > 1:  # lengths
-            array = np.maximum(1, -(-array * sizes[most] // most)).astype(array.dtype)
-        return np.ascontiguousarray(array)
+        return -(-array * sizes[most] // most) if most in sizes else array  # lengths
 
-    small = []
-    for request, own in requests:
-        new = [number(name, value) for name, value in _named(request, requests, program)]
-        count = len(request["args"])
-        changed = {**request, "args": new[:count], "kwargs": dict(zip(request["kwargs"], new[count:], strict=True))}
-        small.append((changed, {name: sampled(array) for name, array in own.items()}))
-    return tuple(small)
+    return tuple(
+        (
+            {**request, **{key: _mapped(request[key], number) for key in ("args", "kwargs") if key in request}},
+            {name: sampled(array) for name, array in own.items()},
+        )
+        for request, own in requests
+    )
 
 
-def _alike(arrays: Iterable[np.ndarray]) -> int:
-    """The number of equal sizes within the arrays, by chance or not."""
-    return sum(len(array.shape) - len(set(array.shape)) for array in arrays if array.dtype.kind == "f")
-
-
-def _cost(requests: Sequence[Request], before: Sequence[Request], tiny: bool) -> float:
-    """How hard a call is to read. Easy ones have few numbers, no sizes equal by chance, and masks with an effect."""
-    arrays = requests[-1][1]
-    whole = {name: array for name, array in arrays.items() if array.dtype.kind in "iub"}
-    numbers = sum(array.size for array in arrays.values())
-    widths = [size for array in arrays.values() for size in array.shape[1:]]
-    short = widths.count(1)
-    lost = sum(np.unique(before[-1][1][name]).size > 1 == np.unique(array).size for name, array in whole.items())
-    given = [_numbers(request) for request, _ in requests]
-    if tiny:
-        return max(numbers, 16) + 12 * short + 6 * lost + 0.1 * sum(map(sum, given))
-    alike = _alike(arrays.values()) + sum(len(one) - len(set(one)) for one in given[:-1])
-    large = sum(size > 8 for size in _sizes(requests)) + sum(array.size > DISPLAYED for array in whole.values())
-    narrow = sum({2: 4, 3: 2, 7: 3, 8: 5}.get(size, 0) for size in widths)
-    return 0.05 * numbers + 60 * (alike + short + lost + large) + narrow
-
-
-def _filled(
-    small: CallReplay, bench: Bench, rng: random.Random, weights: Fill | None = None, inputs: Fill | None = None
-) -> CallReplay | None:
-    """A call with new numbers in its inputs and in the weights of its objects; None if these cannot be created."""
-    dice = np.random.default_rng(rng.randrange(2**32))
-    weights = weights or (lambda name, shape: _weight(name, shape, dice))
-    *makers, (last, tensors) = small.requests
-    inputs = inputs or (lambda name, shape: dice.normal(0, GENTLE, shape))
-    new = {name: inputs(name, array.shape) if is_random(array) else array for name, array in tensors.items()}
-    new = {name: np.abs(array) if (tensors[name] >= 0).all() else array for name, array in new.items()}
-    try:
-        states = _states(small, bench)
-    except (StudentFault, LookupError):
-        return None
-    requests: list[Request] = []
-    for number, request in enumerate(makers):
-        requests.append(request)
-        if number < len(states):
-            trained, rest = states[number]
-            state = {name: weights(name, shape) for name, shape in trained.items()} | rest
-            loaded: Request = ({"do": "state", "target": number, "stored": None}, state)
-            requests.append(loaded if trained else ({**PLAIN_CALL, "target": number, "method": "eval"}, {}))
-    return replace(small, requests=(*requests, (last, new)))
-
-
-def _states(small: CallReplay, bench: Bench) -> list[tuple[dict[str, tuple[int, ...]], dict[str, np.ndarray]]]:
-    """For each object of a call, the shapes of its weights, and the rest of its state.
-
-    Raises:
-        StudentFault, LookupError: if the objects cannot be created.
-    """
-    found = []
-    with bench.student.aside(2.0) as ask:
-        bench.student.start()
-        ask({"do": "change", "module": next(iter(bench.program.sources)), "path": "", "text": ""})
-        for handle in prepared(small, ask).values():
-            both = [ask({"do": "shapes", "target": handle, "trained": trained}) for trained in (True, False)]
-            trained, whole = ({str(name): tuple(shape) for name, shape in one} for one in both)
-            if len(whole) > MOST_WEIGHTS or sum(map(np.prod, whole.values())) > LARGEST:
-                raise LookupError("too large")
-            rest = [name for name in whole if name not in trained]
-            kept = {name: np.asarray(ask({"do": "get", "target": handle, "attribute": name})) for name in rest}
-            found.append((trained, kept))
-    return found
+def _cost(requests: Sequence[Request]) -> float:
+    """How hard a call is to compute by hand: easy with few numbers and no axis of size 1."""
+    short = [size for array in requests[-1][1].values() for size in array.shape[1:]].count(1)
+    return max(_count(requests[-1:]), 16) + 12 * short + 0.01 * _count(requests)
 
 
 def is_random(array: np.ndarray) -> bool:
@@ -293,37 +170,28 @@ def is_random(array: np.ndarray) -> bool:
     return array.dtype.kind == "f" and array.ndim > 0 and not np.isin(array, (0.0, 1.0)).all()
 
 
-def _weight(name: str, shape: tuple[int, ...], dice: np.random.Generator) -> np.ndarray:
-    """Random weights, also for norms and biases: fresh ones (1 and 0) would hide what they do."""
-    if len(shape) < 2:
-        return dice.uniform(0.5, 1.5, shape) * dice.choice((1, 1, -1), shape) * (1 if "bias" not in name else 0.4)
-    return dice.normal(0, 1 / np.sqrt(shape[-1]), shape)
-
-
-def words(call: Call, program: Program, whole: bool = False) -> str:
+def words(requests: Sequence[Request], program: Program, whole: bool = False) -> str:
     """A call in words, in Markdown: how the object is created, and each argument.
 
     Args:
         whole: whether to show all numbers.
     """
-    requests, made = call.replay.requests, []
-    for request, _ in requests[:-1]:
-        if isinstance(request["target"], str):
-            named = _named(request, requests, program)
-            own = [_shown(one) if name.startswith("argument") else f"{name}={_shown(one)}" for name, one in named]
-            made.append(f"`{request['target'].partition('.')[2]}({', '.join(own)})`")
-    name = _function(requests[-1][0], requests)[1].rpartition(".")[2]
+    *makers, last = _calls(requests)
+    made = []
+    for request, tensors in makers:
+        named = arguments((request, tensors), requests, program)
+        own = [_shown(one) if name.startswith("argument") else f"{name}={_shown(one)}" for name, one in named]
+        made.append(f"`{request['target'].partition('.')[2]}({', '.join(own)})`")
+    name = _function(last[0], requests)[1].rpartition(".")[2]
     subject = "the module" if name == "forward" else f"its `{name}`" if made else f"`{name}`"
     given = [
         f"`{name}` {_described(one, whole)}" if isinstance(one, np.ndarray) else f"`{name}={_shown(one)}`"
-        for name, one in call.arguments(program)
+        for name, one in arguments(last, requests, program)
     ]
     text = f"{subject} is called with {', '.join(given) or 'no arguments'}"
-    text += "; `result` is the first value that it returns" if call.base.several else ""
-    weights = (
-        " with random weights (in norms too)" if not whole and any(one["do"] == "state" for one, _ in requests) else ""
-    )
-    return f"{' and '.join(made)}{weights} in eval mode: {text}" if made else text
+    weights = not whole and any(one["do"] == "state" for one, _ in requests)
+    random_weights = " with random weights" if weights else ""
+    return f"{' and '.join(made)}{random_weights} in eval mode: {text}" if made else text
 
 
 def _shown(value: Any) -> str:
@@ -341,9 +209,18 @@ def _described(array: np.ndarray, whole: bool) -> str:
     shape = f"of shape {shape_text(array.shape)}"
     if not whole and is_random(array):
         return f"{shape} (random numbers)"
+    return f"{shape}, {pattern}" if (pattern := _pattern(array)) else f"= `{listed(array)}`"
+
+
+def _pattern(array: np.ndarray) -> str:
+    """The numbers of a tensor in words, if it has a simple pattern: all equal, or a triangle; else ""."""
     if array.size > 3 and np.unique(array).size == 1:
-        return f"{shape}, all {listed(array.flat[0])}"
-    return f"= `{listed(array)}`" if array.size <= DISPLAYED else shape
+        return f"all {listed(array.flat[0])}"
+    low = np.tril(np.ones(array.shape[-2:])) if array.ndim > 1 and array.size > 4 else np.zeros(0)
+    for where, triangle in (("on and below", low), ("above", 1 - low)):
+        if low.size and (array == triangle).all():
+            return f"{listed(array.max())} {where} the diagonal and {listed(array.min())} elsewhere"
+    return ""
 
 
 def shape_text(shape: tuple[int, ...]) -> str:

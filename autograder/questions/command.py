@@ -1,6 +1,6 @@
 """Questions for a class: `python -m autograder questions SUBMISSIONS --stage mha --count 5 --seed 1 --out DIR`.
 
-Without `--out` they are printed. `--mark` reads the answers of a class and writes points (see `answers`).
+`questions mark` reads the answers of a class and writes points (see `answers`).
 """
 
 import argparse
@@ -12,10 +12,9 @@ from pathlib import Path
 
 from autograder.manifest import assignments, graded_folder
 from autograder.questions.answers import mark
-from autograder.questions.generate import Paper, calls_of, paper
+from autograder.questions.generate import Paper, paper
 from autograder.questions.kinds import KINDS
 from autograder.questions.outputs import write_all
-from autograder.questions.question import LETTERS
 from autograder.reports.console import clean
 from autograder.sandbox.time_budget import Clock
 from autograder.sandbox.worker_processes import make_workers
@@ -29,20 +28,7 @@ SECONDS = 120.0  # for all calls of a student's code
 FAILED = "no questions, since the program itself failed on this code"
 
 
-def parser(mark: bool) -> argparse.ArgumentParser:
-    if mark:
-        parser = argparse.ArgumentParser(
-            prog="python -m autograder questions mark", description="Write points for the answers of a class."
-        )
-        parser.add_argument("answers", type=Path, metavar="ANSWERS", help="CSV: student, question, answer")
-        parser.add_argument("--key", type=Path, required=True, metavar="FILE", help="key.json, written with the sheets")
-        parser.add_argument(
-            "--points", type=float, default=5.0, metavar="P", help="points if all answers are right (%(default)g)"
-        )
-        parser.add_argument(
-            "--graded", type=Path, required=True, metavar="DIR", help="folder written by batch, or an assignment"
-        )
-        return parser
+def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m autograder questions",
         description="Ask students about the code that they have handed in. Every answer comes from running their code.",
@@ -53,13 +39,26 @@ def parser(mark: bool) -> argparse.ArgumentParser:
     parser.add_argument("--count", type=int, default=5, metavar="K", help="questions for each student (%(default)s)")
     parser.add_argument("--seed", type=int, metavar="N", help="the same seed gives the same questions (random)")
     parser.add_argument("--kinds", metavar="A,B", help=f"only these kinds ({', '.join(KINDS)})")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for sheets, keys, Moodle XML and QTI (print)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("questions"), metavar="DIR", help="folder to write (%(default)s)"
+    )
     parser.add_argument(
         "--minutes", type=int, default=10, metavar="M", help="time limit of the timed pages (%(default)s)"
     )
     parser.add_argument("--assignment", metavar="NAME", help="(the one that has the stage, or of most students)")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), metavar="N", help="(%(default)s)")
     parser.add_argument("--unconfined", action="store_true", help="run foreign modules without confinement")
+    return parser
+
+
+def mark_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m autograder questions mark", description="Write points for the answers of a class."
+    )
+    parser.add_argument("answers", type=Path, metavar="ANSWERS", help="CSV: student, question, answer")
+    parser.add_argument("--key", type=Path, required=True, metavar="FILE", help="key.json, written with the sheets")
+    parser.add_argument("--points", type=float, default=5.0, metavar="P", help="for right answers only (%(default)g)")
+    parser.add_argument("--graded", type=Path, required=True, metavar="DIR", help="folder of batch, or an assignment")
     return parser
 
 
@@ -75,49 +74,34 @@ def run(args: argparse.Namespace) -> int:
     stage, seed = chosen.stage(args.stage), secrets.randbits(31) if args.seed is None else args.seed
     workers = make_workers(confined=not args.unconfined)
     try:
-        calls, intake = calls_of(stage, chosen, workers), take_in(args.submissions, [chosen])
+        intake = take_in(args.submissions, [chosen])
 
         def paper_of(found: Found) -> Paper:
             try:
-                made = paper(found.read(), stage, chosen, workers, args.count, seed, calls, kinds, Clock(SECONDS))
+                made = paper(found.read(), stage, chosen, workers, args.count, seed, kinds, Clock(SECONDS))
             except Exception as error:  # one student's code must not deprive the others of questions
                 deep = isinstance(error, (RecursionError, MemoryError))
                 trouble = "the code is nested too deeply" if deep else f"{FAILED} ({type(error).__name__})"
-                made = Paper(found.student, stage.name, 0, len(stage.points), trouble=trouble)
+                made = Paper(found.student, stage.name, trouble=trouble)
             return replace(made, file=found.safe_name)
 
         with ThreadPoolExecutor(args.jobs) as pool:
             papers = list(pool.map(paper_of, intake.found))
     finally:
         workers.close()
-    if args.out:
-        write_all(args.out, papers, chosen, stage, seed, args.minutes)
-        made = sum(len(one.questions) for one in papers)
-        print(f"{made} questions for {len(papers)} students are in {args.out}; the seed is {seed}")
-    else:
-        print("\n".join(clean(line) for one in papers for line in lines_of(one)), f"seed {seed}", sep="\n")
-    for one_paper in papers:
-        if one_paper.trouble:
-            print(clean(f"{one_paper.student}: {one_paper.trouble}"))
+    write_all(args.out, papers, chosen, stage, seed, args.minutes)
+    made = sum(len(one.questions) for one in papers)
+    print(f"{made} questions for {len(papers)} students are in {args.out}; the seed is {seed}")
+    for one in (one for one in papers if one.trouble):
+        print(clean(f"{one.student}: {one.trouble}"))
     if intake.unclaimed:
         print(f"left out {names_of(intake.unclaimed)} that belong to no student")
     return FAULT if any(one.trouble.startswith(FAILED) for one in papers) else 0
 
 
-def lines_of(one: Paper) -> list[str]:
-    """A paper as plain text, with the key."""
-    lines = [f"{one.student}: {one.stage}, {one.passed} of {one.tests} visible tests pass"]
-    for number, question in enumerate(one.questions, start=1):
-        lines += ["", f"{number}. [{question.kind}, {question.difficulty}] {question.text}"]
-        for title, rows in question.maps:
-            lines += [f"   {title}", *("     " + " ".join(f"{value:6.2f}" for value in row) for row in rows)]
-        lines += [f"   {letter}  {text}" for letter, text in zip(LETTERS, question.options, strict=False)]
-        lines.append(f"   right: {question.letter}. {question.because}")
-    return [*lines, ""]
-
-
 def main(arguments: list[str]) -> int:
-    args = parser(mark=arguments[:1] == ["mark"]).parse_args(arguments[arguments[:1] == ["mark"] :])
     if arguments[:1] == ["mark"]:
+        args = mark_parser().parse_args(arguments[1:])
         return run_command(lambda: mark(args.answers, args.key, graded_folder(args.graded), args.points))
+    args = parser().parse_args(arguments)
     return run_command(lambda: run(args))

@@ -1,28 +1,25 @@
 """Questions for one submission: run the tests of a stage to learn its calls, then ask each kind in turn."""
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.run_test import run_test, stage_tests
 from autograder.localization import harmless
 from autograder.manifest import Assignment, Stage
-from autograder.questions.calls import sized_calls
 from autograder.questions.kinds import KINDS
-from autograder.questions.lab import Lab, StageCalls
+from autograder.questions.lab import Lab
 from autograder.questions.program import Program
-from autograder.questions.question import LETTERS, Question
-from autograder.questions.runs import Bench
+from autograder.questions.question import Question
 from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.time_budget import Clock
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission
-from autograder.submissions.stage_with_standins import code_of_all, code_of_stage, with_standins
+from autograder.submissions.stage_with_standins import code_of_all, code_of_stage
 
 ONCE = ("times", "test")  # kinds of which a second question would tell nothing new
-SHADES = 10  # the darkest shade of a picture, for the largest number; the smallest has 0
 
 
 @dataclass(frozen=True)
@@ -31,17 +28,11 @@ class Paper:
 
     student: str
     stage: str
-    passed: int  # visible tests
-    tests: int
+    complete: bool = False  # whether all visible tests pass: only then do the answers of the self-check make sense
     questions: tuple[Question, ...] = ()
     code: tuple[tuple[str, int, str], ...] = ()  # that the questions are about: file, line (0: no number), code
     trouble: str = ""  # why there are no questions, or few
     file: str = ""  # the student's name as a part of file names
-
-    @property
-    def complete(self) -> bool:
-        """Whether all visible tests pass: only then do the answers of the notebook's self-check make sense."""
-        return self.passed == self.tests
 
 
 def paper(
@@ -51,7 +42,6 @@ def paper(
     workers: Workers,
     count: int,
     seed: int,
-    calls: StageCalls | None,
     kinds: Sequence[str] = tuple(KINDS),
     clock: Clock | None = None,
 ) -> Paper:
@@ -59,10 +49,9 @@ def paper(
 
     Args:
         seed: the same seed gives the same questions for the same program.
-        calls: the calls of the stage, if `calls_of` finds them.
         clock: limits the time of all calls together.
     """
-    nothing = Paper(submission.name, stage.name, 0, len(stage.points))
+    nothing = Paper(submission.name, stage.name)
     sources = {module: submission.sources.get(module, "") for module in stage.modules}
     if missing := [module for module in stage.modules if module not in submission.sources]:
         return replace(nothing, trouble=f"{missing[0]}.py is missing or cannot be read")
@@ -85,29 +74,14 @@ def paper(
             break
         student.close()
     try:
-        bench = Bench(student, program)
-        lab = Lab(bench, calls or _small(bench, recipes), passed, f"{seed} {submission.name}")
-        questions, shown = tuple(_chosen(lab, stage.name, count, kinds)), tuple(program.excerpt(lab.places))
+        lab = Lab(student, program, recipes, passed, f"{seed} {submission.name}")
+        questions = tuple(_chosen(lab, count, kinds))
+        ran = {place for call in lab.calls for place, times in call.base.counts.items() if times}
     finally:
         student.close()
     trouble = "" if len(questions) >= count else f"there are only {len(questions)} questions about the code"
-    return replace(nothing, passed=len(passed), questions=questions, code=shown, trouble=trouble)
-
-
-def calls_of(stage: Stage, assignment: Assignment, workers: Workers) -> StageCalls | None:
-    """The small calls of a stage, from the handed-out code with stand-ins for the functions that students write.
-
-    None if the stand-ins do not pass the tests: then the calls of each program are used.
-    """
-    given = Submission("handed out", _handed_out(assignment, assignment.modules))
-    code = with_standins(code_of_stage(given, stage, assignment, {}), stage, stage.writes)
-    student = Student(workers, code)
-    try:
-        passed, recipes = _visible_tests(student, stage)
-        program = Program({module: code.sources[module] for module in code.modules}, {}, stage.writes)
-        return _small(Bench(student, program), recipes) if len(passed) == len(stage.points) else None
-    finally:
-        student.close()
+    complete, lines = len(passed) == len(stage.points), tuple(program.excerpt(ran))
+    return replace(nothing, complete=complete, questions=questions, code=lines, trouble=trouble)
 
 
 def _visible_tests(student: Student, stage: Stage) -> tuple[dict[str, StageTestCase], list[CallReplay]]:
@@ -124,37 +98,24 @@ def _visible_tests(student: Student, stage: Stage) -> tuple[dict[str, StageTestC
     return passed, recipes
 
 
-def _small(bench: Bench, recipes: Sequence[CallReplay]) -> StageCalls:
-    return sized_calls(recipes, bench, tiny=False), sized_calls(recipes, bench, tiny=True)
-
-
 def _handed_out(assignment: Assignment, modules: Sequence[str]) -> dict[str, str]:
     paths = {module: assignment.released / f"{module}.py" for module in modules}
     return {module: path.read_text(encoding="utf-8") for module, path in paths.items() if path.is_file()}
 
 
-def _chosen(lab: Lab, stage: str, count: int, kinds: Sequence[str]) -> list[Question]:
+def _chosen(lab: Lab, count: int, kinds: Sequence[str]) -> list[Question]:
     """As many different kinds as possible, easy ones first; no kind twice for a line."""
     order = [name for name in kinds if name in KINDS]
     lab.rng.shuffle(order)
-    waiting = {name: _questions(lab, stage, name) for name in order}
+    waiting = {name: KINDS[name](lab) for name in order}
     chosen: list[Question] = []
-    while waiting and len(chosen) < count:
-        for name in [*waiting]:
-            if len(chosen) == count:
-                break
-            if one := next((one for one in waiting[name] if _is_new(one, chosen)), None):
-                chosen.append(one)
-            else:
-                del waiting[name]
+    turns = deque(order)
+    while turns and len(chosen) < count:
+        name = turns.popleft()
+        if one := next((one for one in waiting[name] if _is_new(one, chosen)), None):
+            chosen.append(one)
+            turns.append(name)
     return sorted(chosen, key=lambda one: (one.difficulty, order.index(one.kind)))
-
-
-def _questions(lab: Lab, stage: str, kind: str) -> Iterator[Question]:
-    difficulty, drafts = KINDS[kind]
-    for draft in drafts(lab):
-        if question := lab.question(kind, difficulty, stage, draft):
-            yield question
 
 
 def _is_new(question: Question, chosen: Sequence[Question]) -> bool:
@@ -164,26 +125,3 @@ def _is_new(question: Question, chosen: Sequence[Question]) -> bool:
         or one.text == question.text
         for one in chosen
     )
-
-
-def shown(paper: Paper) -> dict[str, Any]:
-    """A paper in the form that templates need: all code once, and the questions with shaded pictures."""
-    questions = [
-        {
-            **question.plain(),
-            "options": list(zip(LETTERS, question.options, question.wrong, strict=False)),
-            "maps": _shaded(question),
-        }
-        for question in paper.questions
-    ]
-    return {"student": paper.student, "code": paper.code, "questions": questions}
-
-
-def _shaded(question: Question) -> list[tuple[str, list[list[tuple[float, int]]]]]:
-    """The pictures of a question: each number with its shade; all pictures have the same scale."""
-    numbers = [value for _, rows in question.maps for row in rows for value in row]
-    low, span = min(numbers, default=0.0), (max(numbers, default=1.0) - min(numbers, default=0.0)) or 1.0
-    return [
-        (title, [[(value, round(SHADES * (value - low) / span)) for value in row] for row in rows])
-        for title, rows in question.maps
-    ]

@@ -1,18 +1,19 @@
-"""The kinds of questions. Each is one function: it takes the lab and yields drafts, answered by running the code."""
+"""The kinds of questions. Each is one function: it takes the lab and yields questions, answered by running the code."""
 
 import ast
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from functools import partial
 
 import numpy as np
 
 from autograder.questions.calls import Call, shape_text
 from autograder.questions.facts import EVERYWHERE, RAISES, SAME_RESULT
-from autograder.questions.lab import Lab, Mutant
+from autograder.questions.lab import Lab
 from autograder.questions.number_by_hand import number
-from autograder.questions.program import Own, Place
-from autograder.questions.question import Draft, Map
+from autograder.questions.program import Change, Own, Place
+from autograder.questions.question import Question
 from autograder.questions.runs import WEIGHTS, Outcome
 
 MOST_TIMES, MOST_PAIRS = 40, 10  # runs of a line; pairs of lines that are swapped
@@ -21,28 +22,46 @@ SMALLEST_MAP, LARGEST_MAP, MOST_MAPS = 3, 12, 20  # rows or columns; changes who
 CLEAR, EQUAL = 0.15, 1e-9  # differences between pictures: clearly visible (as a share of the range); none
 
 
-def times(lab: Lab) -> Iterator[Draft]:
+def times(lab: Lab) -> Iterator[Question]:
     """How often a line runs in a call."""
-    inner = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)  # nobody knows how often these run
     for call in lab.some_calls:
         counts = call.base.counts
-        own = [one for one in lab.ran(call) if one.simple and 1 < counts[one.place] <= MOST_TIMES]
-        own = [one for one in own if not any(isinstance(node, inner) for node in ast.walk(one.node))]
+        steady = [one for one in lab.ran(call) if counts[one.place] == call.twin_base.counts.get(one.place)]
+        own = [one for one in steady if one.simple and _countable(lab, one, counts[one.place])]
         lab.rng.shuffle(own)
         for one in own[:2]:
             n = counts[one.place]
-            near = {n - 1, n + 1, n + 2, 2 * n, n // 2, 3 * n, 1, *counts.values(), *call.sizes} - {0, n}
-            pool = dict.fromkeys((str(number) for number in sorted(near) if 0 < number <= 2 * MOST_TIMES), "")
             text = f"{lab.words(call)}. How often does {one.name} run in this call?"
-            yield Draft(text, str(n), pool, f"Counted in a run: {n}.", [one])
+            near = {
+                n - 1,
+                n + 1,
+                n + 2,
+                2 * n,
+                n // 2,
+                3 * n,
+                1,
+                *counts.values(),
+                *map(int, re.findall(r"\d+", lab.words(call))),
+            }
+            pool = [str(number) for number in sorted(near - {n}) if 0 < number <= 2 * MOST_TIMES]
+            yield from lab.ask("times", text, str(n), pool, f"Counted in a run: {n}.", [one])
 
 
-def shape(lab: Lab) -> Iterator[Draft]:
+def _countable(lab: Lab, own: Own, n: int) -> bool:
+    """Whether the runs of a line are a fair question: several, not the number in a loop head, nor hidden in a line."""
+    hidden = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
+    function = lab.program.functions[own.module, own.path]
+    loops = [node.iter for node in ast.walk(function) if isinstance(node, (ast.For, ast.comprehension))]
+    told = {node.value for part in (own.node, *loops) for node in ast.walk(part) if isinstance(node, ast.Constant)}
+    return 1 < n <= MOST_TIMES and n not in told and not any(isinstance(node, hidden) for node in ast.walk(own.node))
+
+
+def shape(lab: Lab) -> Iterator[Question]:
     """The shape of a tensor with several axes after a line."""
     for call in lab.some_calls:
-        given = {np.shape(value) for _, value in call.arguments(lab.program)}
+        given = {np.shape(value) for _, value in lab.arguments(call)}
         found: dict[tuple[Place, str], set[tuple[int, ...]]] = {}
-        for one in call.base.lines:
+        for one in (*call.base.lines, *call.twin_base.lines):
             if one.name != WEIGHTS:
                 found.setdefault((one.place, one.name), set()).add(one.shape or ())
         steady = {place: next(iter(shapes)) for place, shapes in found.items() if len(shapes) == 1}
@@ -50,74 +69,65 @@ def shape(lab: Lab) -> Iterator[Draft]:
         lab.rng.shuffle(fit)
         for (place, name), right in sorted(fit, key=lambda one: -len(one[1]))[:2]:
             own = lab.program.by_place.get(place)
-            if own is None or (len(right) < 4 and len(fit) > 4):
+            if own is None:
                 continue
             others = {*itertools.permutations(right), *(one for one in steady.values() if len(one) >= len(right) - 1)}
             pool = sorted(others - {right})
             alike = [one for one in pool if one[0] == right[0]]  # everybody knows that the batch comes first
             what = f"the tensor that {own.name} returns" if name == "return" else f"`{name}` after {own.name}"
-            wrong = dict.fromkeys(map(shape_text, alike if len(alike) > 2 else pool), "")
+            wrong = [*map(shape_text, alike if len(alike) > 2 else pool)]
             text = f"{lab.words(call)}. What is the shape of {what}?"
-            yield Draft(text, shape_text(right), wrong, "Read in a run.", [own])
+            yield from lab.ask("shape", text, shape_text(right), wrong, "Read in a run.", [own])
 
 
-def effect(lab: Lab) -> Iterator[Draft]:
+def effect(lab: Lab) -> Iterator[Question]:
     """What a change to a line does to a call."""
     for call in lab.some_calls:
         mutants = lab.mutants(call)
-        heads = sorted({one.facts[0] for one in mutants})
+        heads = sorted({said[0] for said in mutants.values()})
         lab.rng.shuffle(heads)
         for right in sorted(heads, key=lambda one: one == EVERYWHERE):
-            group = [one for one in mutants if one.facts[0] == right]
-            chosen = lab.rng.choice(group)
-            pool = sorted({fact for one in mutants for fact in one.facts} - {*chosen.facts})
-            text = f"{lab.words(call)}. {chosen.change.sentence} What happens to the result?"
-            because = f"Run with two sets of inputs: {' '.join(chosen.facts)}"
-            yield Draft(text, right, dict.fromkeys(pool, ""), because, [chosen.change.own])
+            change, said = lab.rng.choice([one for one in mutants.items() if one[1][0] == right])
+            pool = sorted({fact for other in mutants.values() for fact in other} - {*said})
+            text = f"{lab.words(call)}. {change.sentence} What happens to the result?"
+            yield from lab.ask(
+                "effect", text, right, pool, f"Run with two sets of inputs: {' '.join(said)}", [change.own]
+            )
 
 
-def heatmap(lab: Lab) -> Iterator[Draft]:
+def heatmap(lab: Lab) -> Iterator[Question]:
     """Which change turns one picture into another. What one can see there distinguishes it from the other changes."""
     for call in lab.some_calls:
         place = next(((one.place, one.name) for one in reversed(call.base.lines) if one.name == WEIGHTS), None)
-        before = _map(call.base, place)
+        before, twin = _picture(call.base, place), _picture(call.twin_base, place)
         weights = any(request["do"] == "state" for request, _ in call.replay.requests)
-        if before is None or (weights and not place) or min(before.shape) < SMALLEST_MAP:
+        if before is None or twin is None or (weights and not place) or min(before.shape) < SMALLEST_MAP:
             continue
-        maps: list[tuple[Mutant, np.ndarray, tuple[object, ...]]] = []
-        for one in [one for one in lab.mutants(call) if one.facts[0] != RAISES][:MOST_MAPS]:
-            pictures = [
-                (_map(base, place), _map(lab.bench.run(replay, one.change, watch=True), place))
-                for base, replay in ((call.base, call.replay), (call.twin_base, call.twin))
-            ]
-            features = {_features(*pair) for pair in pictures}
-            if len(features) == 1 and (known := features.pop()) and (after := pictures[0][1]) is not None:
-                maps.append((one, after, known))
-        lab.rng.shuffle(maps)
-        clear = [one for one in maps if np.abs(one[1] - before).max() > CLEAR * (np.ptp(before) or 1.0)]
-        for chosen, after, known in clear[:2]:
-            others = [one.change for one, _, features in clear if features != known]
-            if len(others) < 3:
-                others = [one.change for one, _, features in maps if features != known]
-            if len(others) < 3:
-                continue
-            text = f"{lab.words(call)}. One picture shows {_pictured(call, place)}, the other shows it after a"
-            text += " change. Which change?"
-            because = "All four were run with two sets of inputs; the other pictures look different."
-            lines = [chosen.change.own, *(one.own for one in others)]
-            rows = [[[round(float(value), 2) for value in row] for row in one] for one in (before, after)]
-            pool = dict.fromkeys((one.option for one in others), "")
-            titles: tuple[tuple[str, Map], ...] = (("before", rows[0]), ("after", rows[1]))
-            yield Draft(text, chosen.change.option, pool, because, lines, titles)
+        found: list[tuple[Change, np.ndarray, tuple[object, ...]]] = []
+        running = [one for one, said in lab.mutants(call).items() if said[0] != RAISES]
+        for one in running[:MOST_MAPS]:
+            after, other = (_picture(lab.run(replay, one, watch=True), place) for replay in (call.replay, call.twin))
+            if after is not None and (seen := _seen(before, after)) and seen == _seen(twin, other):
+                found.append((one, after, seen))
+        lab.rng.shuffle(found)
+        clear = [one for one in found if np.abs(one[1] - before).max() > CLEAR * (np.ptp(before) or 1.0)]
+        for change, after, seen in clear[:2]:
+            others = [one for one, _, features in clear if features != seen]
+            if len(others) > 2:
+                text = f"{lab.words(call)}. One picture shows {_pictured(call, place)}, the other shows it after a"
+                text += " change. Which change?"
+                because = "All four were run with two sets of inputs; the other pictures look different."
+                lines = [change.own, *(one.own for one in others)]
+                maps = (("before", before.round(2).tolist()), ("after", after.round(2).tolist()))
+                yield from lab.ask("heatmap", text, change.option, [one.option for one in others], because, lines, maps)
 
 
 def _pictured(call: Call, place: tuple[Place, str] | None) -> str:
     """The contents of a picture, in words and with an index."""
+    found = [one.shape for one in call.base.lines if (one.place, one.name) == place]
+    index, named = _matrix(len(found[-1] or ()) if found else np.ndim(call.base.values[0]))
     if place is None:
-        index, named = _matrix(np.ndim(call.base.values[0]))
         return f"`result{index}`" + (f", {named}" if named else "")
-    axes = next(len(one.shape or ()) for one in reversed(call.base.lines) if (one.place, one.name) == place)
-    index, named = _matrix(axes)
     where = f" for {named}, at index `{index}`" if named else ""
     return f"the attention weights of line {place[0][1]}{where} (rows: queries, columns: keys)"
 
@@ -129,11 +139,10 @@ def _matrix(axes: int) -> tuple[str, str]:
     return (str(index), named) if index else ("", "")
 
 
-def _map(outcome: Outcome, place: tuple[Place, str] | None) -> np.ndarray | None:
+def _picture(outcome: Outcome, place: tuple[Place, str] | None) -> np.ndarray | None:
     """The matrix of the last sentence and first head, in a result or in the value of a line."""
-    value: Any = outcome.values[0] if outcome.values else None
-    if place:
-        value = next((one.value for one in reversed(outcome.lines) if (one.place, one.name) == place), None)
+    found = [one.value for one in outcome.lines if (one.place, one.name) == place] if place else outcome.values[:1]
+    value = found[-1] if found else None
     if not isinstance(value, np.ndarray) or value.ndim < 2 or not value.size or not np.isfinite(value).all():
         return None
     for axis in range(value.ndim - 2):
@@ -141,33 +150,29 @@ def _map(outcome: Outcome, place: tuple[Place, str] | None) -> np.ndarray | None
     return value.astype(np.float64) if max(value.shape) <= LARGEST_MAP else None
 
 
-def _features(before: np.ndarray | None, after: np.ndarray | None) -> tuple[object, ...]:
-    """Features that anybody can see in a picture: unchanged numbers, zeros, sums, repetition, order."""
-    if before is None or after is None or before.shape != after.shape:
+def _seen(before: np.ndarray, after: np.ndarray | None) -> tuple[object, ...]:
+    """What anybody can see in a picture: unchanged numbers, zeros, sums, repetition, order."""
+    if after is None or before.shape != after.shape:
         return ()
-
-    def equal(a: Any, b: Any) -> bool:
-        return bool((np.abs(a - b) < EQUAL).all())
-
+    same = partial(np.allclose, rtol=0, atol=EQUAL)
     return (
         (np.abs(after - before) < EQUAL).tobytes(),
         (np.abs(after) < EQUAL).tobytes(),
-        *(equal(after.sum(axis), 1.0) for axis in (0, 1)),
-        *(equal(after, np.roll(after, 1, axis)) for axis in (0, 1)),
-        equal(np.sort(after, axis=None), np.sort(before, axis=None)),
+        *(same(after.sum(axis), 1.0) for axis in (0, 1)),
+        *(same(after, np.roll(after, 1, axis)) for axis in (0, 1)),
+        same(np.sort(after, axis=None), np.sort(before, axis=None)),
         bool((np.argsort(after) == np.argsort(before)).all()),
         bool((after < 0).any()),
     )
 
 
-def swap(lab: Lab) -> Iterator[Draft]:
+def swap(lab: Lab) -> Iterator[Question]:
     """Which two neighbouring lines may be swapped."""
     free: list[tuple[Own, Own]] = []
     bound: list[tuple[Own, Own]] = []
-    pairs = [*lab.program.neighbours()]
-    for first, second in lab.rng.sample(pairs, min(len(pairs), MOST_PAIRS)):
-        verdict = lab.verdict(lab.program.swapped(first, second)) if first.text != second.text else ""
-        if verdict:
+    pairs = [*lab.program.swaps()]
+    for first, second, change in lab.rng.sample(pairs, min(len(pairs), MOST_PAIRS)):
+        if verdict := lab.verdict(change):
             (free if verdict == "same" else bound).append((first, second))
     because = "All swaps were run in the tests, and in calls like theirs in eval and in train mode."
     can = "can change places without changing any result, in train mode too"
@@ -177,49 +182,48 @@ def swap(lab: Lab) -> Iterator[Draft]:
         for right in rights[:2]:
             options = [f"lines {one.line} and {other.line}{one.file}" for one, other in (right, *others)]
             lines = [one for pair in (right, *others) for one in pair]
-            yield Draft(f"Which two of these lines {words}?", options[0], dict.fromkeys(options, ""), because, lines)
+            yield from lab.ask("swap", f"Which two of these lines {words}?", options[0], options[1:], because, lines)
 
 
-def variant(lab: Lab) -> Iterator[Draft]:
+def variant(lab: Lab) -> Iterator[Question]:
     """Which different code for a line gives the same results; the wrong options run too, but change a result."""
     ran = {one for call in lab.calls for one in lab.ran(call)}
     own = [one for one in lab.program.own if one.simple and one in ran]
     lab.rng.shuffle(own)
     for one in own[:MOST_VARIANTS]:
-        changes = [change for change in itertools.islice(lab.program.changes(one), MOST_OF_LINE) if change.new]
-        verdicts = {change: lab.verdict(change) for change in lab.rng.sample(changes, len(changes))}
+        changes = [change for change in lab.changes_of(one) if change.new]
+        verdicts = {change: lab.verdict(change) for change in changes[:MOST_OF_LINE]}
         right = next((change for change, verdict in verdicts.items() if verdict == "same"), None)
         differing = [change for change, verdict in verdicts.items() if verdict == "different" and right]
-        failing = [one for one in differing[:MOST_TESTED] if not all(lab.outcomes_of_tests(one, False).values())]
+        failing = [one for one in differing[:MOST_TESTED] if any(lab.failing_tests(one))]
         if right and len(failing) > 1:
-            pool = {f"`{change.new}`": "" for change in failing}
+            pool = [f"`{change.new}`" for change in failing]
             text = f"Which line could replace {one.name}, `{one.text}`, without changing any result?"
             because = "The tests were run with all of them: only with this one all pass."
-            yield Draft(text, f"`{right.new}`", pool, because, [one])
+            yield from lab.ask("variant", text, f"`{right.new}`", pool, because, [one])
 
 
-def failing_test(lab: Lab) -> Iterator[Draft]:
+def failing_test(lab: Lab) -> Iterator[Question]:
     """Which test fails after a change."""
     for call in lab.some_calls[:2] if len(lab.tests) > 2 else ():
-        mutants = [one.change for one in lab.mutants(call) if one.facts[0] not in (SAME_RESULT, RAISES)]
+        mutants = [one for one, said in lab.mutants(call).items() if said[0] not in (SAME_RESULT, RAISES)]
         lab.rng.shuffle(mutants)
         for one in mutants[:4]:
-            passing = lab.outcomes_of_tests(one)
-            fails = [name for name, passed in passing.items() if not passed]
+            fails = [*lab.failing_tests(one)]
             if len(fails) == 1:  # of several, some may fail only because they use the changed function
                 right = lab.title(fails[0])
-                pool = {lab.title(name): "This test passes." for name in passing if name not in fails}
+                pool = [lab.title(name) for name in lab.tests if name not in fails]
                 text = f"{one.sentence} Which of these tests fails then?"
-                yield Draft(text, right, pool, "The tests were run with this change.", [one.own])
+                yield from lab.ask("test", text, right, pool, "The tests were run with this change.", [one.own])
 
 
-KINDS: Mapping[str, tuple[int, Callable[[Lab], Iterator[Draft]]]] = {  # name -> difficulty, and the function for drafts
-    "times": (1, times),
-    "shape": (1, shape),
-    "number": (2, number),
-    "effect": (2, effect),
-    "swap": (2, swap),
-    "variant": (2, variant),
-    "test": (2, failing_test),
-    "heatmap": (3, heatmap),
+KINDS: Mapping[str, Callable[[Lab], Iterator[Question]]] = {
+    "times": times,
+    "shape": shape,
+    "number": number,
+    "effect": effect,
+    "swap": swap,
+    "variant": variant,
+    "test": failing_test,
+    "heatmap": heatmap,
 }

@@ -1,63 +1,100 @@
 """Shared by all kinds of questions: a program, its calls, and the effect of each change to it."""
 
+import contextlib
 import itertools
 import random
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any
+
+import numpy as np
 
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.run_test import passes
-from autograder.questions.calls import Call, with_values, words
-from autograder.questions.facts import RAISES, facts
-from autograder.questions.program import Change, Own, Place
-from autograder.questions.question import Draft, Question, pick
-from autograder.questions.runs import SECONDS, Bench, Outcome, changed, same
+from autograder.questions.calls import Call, Fill, arguments, calls_in, filled, of_mode, words
+from autograder.questions.facts import facts
+from autograder.questions.program import Change, Own, Program
+from autograder.questions.question import Maps, Question, pick
+from autograder.questions.runs import Outcome, numbers_of, read_lines, same
 from autograder.sandbox.call_replay import CallReplay
-from autograder.sandbox.student_faults import StudentFault
+from autograder.sandbox.remote_modules import Student
+from autograder.sandbox.remote_values import body_of
+from autograder.sandbox.student_faults import Raised, StudentFault
 
+Tests = Mapping[str, StageTestCase]
+SECONDS = 3.0  # for a request
+SEED = 7  # in train mode
+GENTLE = 0.7  # spread of random inputs: with larger ones, attention weights vanish
 LONGEST_OPTION, LONGEST_TEXT = 160, 1500
+DIFFICULTY = dict.fromkeys(("times", "shape"), 1) | dict.fromkeys(("number", "effect", "swap", "variant", "test"), 2)
+DIFFICULTY["heatmap"] = 3
 MOST_CHANGES = 40  # of a program, tried in a call
-MOST_OF_LINE, MOST_RAISING = 24, 3  # of a line, and those of them that raise exceptions
-StageCalls = tuple[Sequence[CallReplay], Sequence[CallReplay]]  # with small sizes, and with tiny ones
-
-
-@dataclass(frozen=True, eq=False)
-class Mutant:
-    """A change, and its effect on a call."""
-
-    change: Change
-    facts: tuple[str, ...]  # the facts that hold for both sets of inputs
 
 
 class Lab:
-    """Runs the calls and changes that questions about one program need.
+    """Runs the calls and changes that questions about one program need, in the student's worker.
 
     Args:
-        tests: the visible tests that the program passes.
+        recipes: the calls of the visible tests of the stage.
+        tests: those of the visible tests that the program passes.
     """
 
-    def __init__(self, bench: Bench, sized: StageCalls, tests: Mapping[str, StageTestCase], seed: str) -> None:
-        self.program, self.bench, self.sized, self.tests = bench.program, bench, sized, tests
+    def __init__(
+        self, student: Student, program: Program, recipes: Sequence[CallReplay], tests: Tests, seed: str
+    ) -> None:
+        self.student, self.program, self.tests = student, program, tests
+        self.recipes = calls_in(recipes, program)
         self.rng = random.Random(seed)
-        self._mutants: dict[Call, list[Mutant]] = {}
-        self._trained: dict[Call, Outcome] = {}
+        self._mutants: dict[Call, dict[Change, tuple[str, ...]]] = {}
+
+    def run(self, call: CallReplay, change: Change | None = None, watch: bool = False, train: bool = False) -> Outcome:
+        """Run a call, with a change to the program if there is one."""
+        try:
+            with self.asking(change) as ask:
+                if watch:
+                    ask({"do": "watch", "files": [f"{module}.py" for module in self.program.sources]})
+                objects = call.prepare(lambda request, own: getattr(ask(request, body_of(own)), "_handle", None))
+                request, tensors = call.last(objects)
+                if train:
+                    for handle in objects.values():
+                        ask(of_mode(request, handle, "train"))
+                    ask({"do": "seed", "seed": SEED})
+                try:
+                    value = ask(request, body_of(tensors))
+                finally:
+                    record = ask({"do": "watched"}) if watch and self.student._worker is not None else None
+                return Outcome(tuple(numbers_of(value)), "", *read_lines(record))
+        except Raised as fault:
+            return Outcome(error=fault.message.partition(":")[0])
+        except (StudentFault, LookupError, TypeError):
+            return Outcome(error="no numbers")
+
+    @contextlib.contextmanager
+    def asking(self, change: Change | None) -> Iterator[Callable[..., Any]]:
+        """Send requests to a worker that runs the program with a change, if there is one."""
+        own = change.own if change else None
+        where = {"module": own.module if own else next(iter(self.program.sources)), "path": own.path if own else ""}
+        with self.student.aside(SECONDS) as ask:
+            self.student.start()
+            ask({"do": "change", **where, "text": change.unit if change else ""})
+            yield ask
+
+    def with_values(self, call: CallReplay, inputs: Fill | None = None, weights: Fill | None = None) -> Call | None:
+        """A call with new numbers, and a twin; None if it returns no numbers, or different ones each time."""
+        dice = np.random.default_rng(self.rng.randrange(2**32))
+        inputs = inputs or (lambda name, old: dice.normal(0, GENTLE, old.shape))
+        # As large as in the test:
+        weights = weights or (lambda name, old: dice.permuted(old.ravel()).reshape(old.shape))
+        first, twin = (filled(call, inputs, weights) for _ in range(2))
+        base, twin_base = self.run(first, watch=True), self.run(twin, watch=True)
+        fits = base.values and twin_base.values and same(self.run(first), base)
+        return Call(first, twin, base, twin_base, self.run(first, train=True)) if fits else None
 
     @cached_property
     def calls(self) -> list[Call]:
-        """The calls with small sizes that run a line that the student wrote."""
-        return self._with_values(self.sized[0])
-
-    @cached_property
-    def tiny(self) -> list[Call]:
-        """The calls with sizes small enough to compute by hand."""
-        return self._with_values(self.sized[1])
-
-    def _with_values(self, sized: Sequence[CallReplay]) -> list[Call]:
-        dice = random.Random(1)
-        found = [with_values(one, self.bench, dice) for one in sized]
+        """The calls that run a line that the student wrote."""
+        found = map(self.with_values, self.recipes)
         return [one for one in found if one and self.ran(one)]
 
     def ran(self, call: Call) -> list[Own]:
@@ -69,35 +106,34 @@ class Lab:
         """A few calls for all kinds; those that run more of the student's lines tend to come first."""
         return sorted(self.calls, key=lambda one: -len(self.ran(one)) * self.rng.uniform(0.3, 1))[:3]
 
+    def arguments(self, call: Call) -> list[tuple[str, Any]]:
+        """The arguments of a call with their names."""
+        return arguments(call.replay.requests[-1], call.replay.requests, self.program)
+
     def words(self, call: Call, whole: bool = False) -> str:
-        text = words(call, self.program, whole)
+        """A call in words, at the start of a sentence."""
+        text = words(call.replay.requests, self.program, whole)
+        text += "; `result` is the first value that it returns" if len(call.base.values) > 1 else ""
         return text[:1].upper() + text[1:]
+
+    def changes_of(self, own: Own) -> list[Change]:
+        """Changes to a statement in random order, other names last."""
+        found = [*self.program.changes(own)]
+        return sorted(self.rng.sample(found, len(found)), key=lambda one: one.renames)
 
     def changes(self, call: Call) -> Iterator[Change]:
         """Changes to the statements that a call runs: one for each line, then a second for each, and so on."""
-        waiting = []
-        for own in self.ran(call):
-            found = list(itertools.islice(self.program.changes(own), MOST_OF_LINE))
-            self.rng.shuffle(found)
-            waiting.append(found)
-        for turn in range(MOST_OF_LINE):
-            for change in (one for found in waiting for one in found[turn : turn + 1]):
-                if change.own.place not in self.bench.endless:
-                    yield change
+        turns = itertools.zip_longest(*map(self.changes_of, self.ran(call)))
+        return (one for turn in turns for one in turn if one)
 
-    def mutants(self, call: Call) -> list[Mutant]:
-        """Changes that affect a call in the same way for two sets of inputs, only a few per line raising exceptions."""
+    def mutants(self, call: Call) -> dict[Change, tuple[str, ...]]:
+        """Changes with the facts that hold after them, the same for two sets of inputs."""
         if call not in self._mutants:
-            found = self._mutants[call] = []
-            raising: Counter[Own] = Counter()
-            tried = 0
-            for change in self.changes(call):
-                if raising[change.own] < MOST_RAISING and tried < MOST_CHANGES:
-                    tried += 1
-                    said = facts(call.base, self.bench.run(call.replay, change))
-                    if said and said == facts(call.twin_base, self.bench.run(call.twin, change)):
-                        found.append(Mutant(change, said))
-                        raising[change.own] += said == (RAISES,)
+            found = self._mutants[call] = {}
+            for change in itertools.islice(self.changes(call), MOST_CHANGES):
+                said = facts(call.base, self.run(call.replay, change))
+                if said and said == facts(call.twin_base, self.run(call.twin, change)):
+                    found[change] = said
         return self._mutants[call]
 
     def verdict(self, change: Change) -> str:
@@ -106,61 +142,46 @@ class Lab:
         Returns:
             "same", "different", "raises", or "" if that is not clear.
         """
-        clear = False
-        for call in (one for one in self.calls if one.base.counts.get(change.own.place)):
-            for base, replay in ((call.base, call.replay), (call.twin_base, call.twin), (None, call.replay)):
-                after = self.bench.run(replay, change, train=base is None)
-                equal = same(base or self._in_train_mode(call), after)
-                if not equal:
+        calls = [one for one in self.calls if one.base.counts.get(change.own.place)]
+        for call in calls:
+            for base, replay in ((call.base, call.replay), (call.twin_base, call.twin), (call.trained, call.replay)):
+                after = self.run(replay, change, train=base is call.trained)
+                if not (equal := same(base, after)):
                     return "" if equal is None else "raises" if after.error else "different"
-                clear = True
-        return "" if not clear else "same" if all(self.outcomes_of_tests(change, False).values()) else "different"
+        return "" if not calls else "different" if any(self.failing_tests(change)) else "same"
 
-    def _in_train_mode(self, call: Call) -> Outcome:
-        if call not in self._trained:
-            self._trained[call] = self.bench.run(call.replay, train=True)
-        return self._trained[call]
-
-    def outcomes_of_tests(self, change: Change, whole: bool = True) -> dict[str, bool]:
-        """Whether each visible test passes with a change; none passes if the worker fails.
-
-        Args:
-            whole: whether to continue after the first failure.
-        """
-        student, found = self.bench.student, dict[str, bool]()
-        try:
-            for name, case in [*self.tests.items(), ("", None)]:
-                with student.aside(SECONDS) as ask:
-                    student.start()
-                    ask({"do": "change", **changed(self.program, change if case else None)})
-                if case:
-                    student.kept.clear()
-                    found[name] = passes(case, student)
-                if not whole and False in found.values():
-                    break
-        except StudentFault:
-            return dict.fromkeys(self.tests, False)
-        return found
+    def failing_tests(self, change: Change) -> Iterator[str]:
+        """The visible tests that fail with a change; all if the worker fails."""
+        for name, case in self.tests.items():
+            try:
+                with self.asking(change):
+                    self.student.kept.clear()
+                passed = passes(case, self.student)
+                with self.asking(None):
+                    pass
+            except StudentFault:
+                passed = False
+            if not passed:
+                yield name
 
     def title(self, test: str) -> str:
         """The title of a test, in quotes."""
         return f'"{self.tests[test].shortDescription() or test}"'
 
-    def question(self, kind: str, difficulty: int, stage: str, draft: Draft) -> Question | None:
-        """A draft with chosen options in random order; None if too few of them can be distinguished."""
-        wrong = pick(self.rng, draft.right, [*draft.pool])
-        options = sorted([draft.right, *wrong])
+    def ask(
+        self, kind: str, text: str, right: str, pool: Sequence[str], because: str, about: Sequence[Own], maps: Maps = ()
+    ) -> Iterator[Question]:
+        """A question with options in random order; none if too few of the pool can be distinguished from the right one.
+
+        Args:
+            pool: wrong options.
+            about: the statements that it is about.
+        """
+        wrong = pick(self.rng, right, pool)
+        options = sorted([right, *wrong])
         self.rng.shuffle(options)
         different = len({re.sub(r"[\s()]", "", one).lower() for one in options}) == len(options)
-        if len(wrong) < 2 or not different or max(map(len, options)) > LONGEST_OPTION or len(draft.text) > LONGEST_TEXT:
-            return None
-        lines = tuple(dict.fromkeys(one.place for one in draft.lines))
-        notes = tuple(draft.pool.get(one, "") for one in options)
-        right, because = options.index(draft.right), draft.because
-        return Question(kind, difficulty, stage, draft.text, tuple(options), right, because, lines, draft.maps, notes)
-
-    @cached_property
-    def places(self) -> set[Place]:
-        """The lines that run in the calls, and all lines that the student wrote."""
-        ran = {place for call in self.calls for place, count in call.base.counts.items() if count}
-        return ran | {one.place for one in self.program.own}
+        if len(wrong) > 1 and different and max(map(len, options)) <= LONGEST_OPTION and len(text) <= LONGEST_TEXT:
+            lines = tuple(dict.fromkeys(one.place for one in about))
+            at, difficulty = options.index(right), DIFFICULTY[kind]
+            yield Question(kind, difficulty, text, tuple(options), at, because, lines, maps)

@@ -1,107 +1,84 @@
 """The kind `number`: what a line computes or returns, with numbers so few and small that one can compute it by hand."""
 
 import ast
-import itertools
-import math
 import random
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
-from autograder.questions.calls import Call, listed, with_values
+from autograder.questions.calls import Call, listed, smaller
 from autograder.questions.lab import Lab
-from autograder.questions.program import Own
-from autograder.questions.question import Draft
+from autograder.questions.question import Question
 from autograder.questions.runs import WEIGHTS, LineValue, Outcome
 
 MOST_NUMBERS, MOST_SHOWN = 40, 8  # in the inputs, and in an option
-ATTEMPTS, MOST_CHANGES = 6, 40  # to find numbers that are easy to compute with, and wrong options
+MOST_CALLS, ATTEMPTS, MOST_CHANGES = 3, 6, 40  # calls, random numbers for each, and changes for wrong options
 DIGITS = ((0, 1, 2, 3, 4, 6), (0, 0, 1), (1, 2, 4, 8), (-1, 0, 2, 3))
 WEIGHTS_IN_WORDS = " Square weights are identity matrices, all other weights are 1, biases are 0."
-Target = tuple[str, Own, Callable[[Outcome], str | None]]  # in words, the line, how to read it as an option
 
 
-def number(lab: Lab) -> Iterator[Draft]:
+def number(lab: Lab) -> Iterator[Question]:
     """What a line computes or returns."""
-    for tiny in lab.rng.sample(lab.tiny, len(lab.tiny))[:3]:
-        requests = [one for one in tiny.replay.requests if one[0]["do"] == "call" and one[0].get("method") != "eval"]
-        bare = replace(tiny.replay, requests=tuple(requests))
-        for _ in range(ATTEMPTS):
-            call = with_values(bare, lab.bench, lab.rng, _weight, partial(_input, lab.rng, lab.rng.choice(DIGITS)))
-            if call is None or sum(array.size for array in call.replay.requests[-1][1].values()) > MOST_NUMBERS:
-                continue
-            targets = [*_targets(lab, call)]
-            lab.rng.shuffle(targets)
-            if made := next((one for target in targets[:2] if (one := _draft(lab, call, target))), None):
-                yield made
-                break
+    for known in lab.rng.sample(lab.calls, len(lab.calls))[:MOST_CALLS]:
+        small = smaller(known.replay, lab.program, lab.rng)
+        tiny = next((one for one in small if lab.run(one).values), None)
+        for _ in range(ATTEMPTS if tiny else 0):
+            inputs = partial(_input, lab.rng, lab.rng.choice(DIGITS))
+            call = tiny and lab.with_values(tiny, inputs, _weight)
+            if call and sum(array.size for array in call.replay.requests[-1][1].values()) <= MOST_NUMBERS:
+                given = {f"`{listed(one)}`" for _, one in lab.arguments(call) if isinstance(one, np.ndarray)}
+                fit = [one for one in call.base.lines if _read(call.base, one) not in given and _fits(lab, call, one)]
+                lines = lab.rng.sample(fit, min(2, len(fit)))
+                if made := next((one for line in lines for one in _asked(lab, call, line)), None):
+                    yield made
+                    break
 
 
-def _weight(name: str, shape: tuple[int, ...]) -> np.ndarray:
+def _weight(name: str, old: np.ndarray) -> np.ndarray:
     """Weights that are easy to compute with, see `WEIGHTS_IN_WORDS`."""
-    square = len(shape) == 2 and shape[0] == shape[1]
-    return np.eye(shape[0]) if square else np.full(shape, 0.0 if "bias" in name else 1.0)
+    square = old.ndim == 2 and len(old) == len(old[0])
+    return np.eye(len(old)) if square else np.full(old.shape, 0.0 if "bias" in name else 1.0)
 
 
-def _input(rng: random.Random, digits: Sequence[int], name: str, shape: tuple[int, ...]) -> np.ndarray:
+def _input(rng: random.Random, digits: Sequence[int], name: str, old: np.ndarray) -> np.ndarray:
     zeros = rng.random() < 0.2
-    numbers = [0 if zeros else rng.choice(digits) for _ in range(math.prod(shape))]
-    return np.array(numbers, np.float64).reshape(shape)
+    return np.reshape([0.0 if zeros else float(rng.choice(digits)) for _ in range(old.size)], old.shape)
 
 
-def _targets(lab: Lab, call: Call) -> Iterator[Target]:
-    """The values in a call that a question can ask for."""
-    for like in call.base.lines:
-        own = lab.program.by_place.get(like.place)
-        if own and own.simple and like.name != WEIGHTS and call.base.counts[like.place] == 1 and _text(like):
-
-            def read(out: Outcome, like: LineValue = like) -> str | None:
-                found = [one for one in out.lines if (one.place, one.name) == (like.place, like.name)]
-                return _text(found[0]) if len(found) == 1 else None
-
-            returned = like.name == "return"
-            yield f"does {own.name} return" if returned else f"is `{like.name}` after {own.name}", own, read
+def _fits(lab: Lab, call: Call, line: LineValue) -> bool:
+    """Whether a value is one of the student's own, simple, and not only zeros."""
+    own = lab.program.by_place.get(line.place)
+    simple = own is not None and own.simple and line.name != WEIGHTS
+    return simple and bool(set(_read(call.base, line)) & set("123456789"))
 
 
-def _text(one: LineValue) -> str | None:
-    """A value as an option; None if it is too long, or its numbers are not simple."""
-    if one.shape is None and one.value is not None:
-        try:
-            plain = ast.literal_eval(str(one.value))
-        except (ValueError, SyntaxError):
-            return None
-        if not isinstance(plain, float):
-            return f"`{plain!r}`" if plain is not None and len(repr(plain)) < 40 else None
-        return _option(np.asarray(plain))
-    return _option(one.value) if isinstance(one.value, np.ndarray) else None
-
-
-def _option(value: np.ndarray) -> str | None:
-    easy = [
-        math.isfinite(one) and abs(one) < 1000 and abs(one - round(one, 2)) < 5e-5 for one in map(float, value.flat)
-    ]
-    return f"`{listed(value)}`" if 0 < len(easy) <= MOST_SHOWN and all(easy) else None
-
-
-def _draft(lab: Lab, call: Call, target: Target) -> Draft | None:
-    what, own, read = target
-    right = read(call.base)
-    given = {f"`{listed(one)}`" for _, one in call.arguments(lab.program) if isinstance(one, np.ndarray)}
-    if right is None or right in given or not any(one in right for one in "123456789"):
-        return None
-    pool: dict[str, str] = {}
-    for change in itertools.islice(lab.changes(call), MOST_CHANGES):
-        if change.own.line <= own.line or change.own.path != own.path:
-            text = read(lab.bench.run(call.replay, change, watch=True))
-            if text and text != right:
-                pool.setdefault(text, f"That is the value after a change: {change.sentence}")
-    alike = [one for one in sorted(pool) if _depth(one) == _depth(right)]
-    wrong = {one: pool[one] for one in (alike if len(alike) > 2 else sorted(pool))}
+def _asked(lab: Lab, call: Call, line: LineValue) -> Iterator[Question]:
+    """A question for the value of a line, if changes give enough other values."""
+    own, right = lab.program.by_place[line.place], _read(call.base, line)
+    before = [one for one in lab.changes(call) if one.own.line <= own.line or one.own.path != own.path]
+    values = (_read(lab.run(call.replay, one, watch=True), line) for one in before[:MOST_CHANGES])
+    pool = sorted({*values} - {right, ""})
+    alike = [one for one in pool if _depth(one) == _depth(right)]
+    what = f"does {own.name} return" if line.name == "return" else f"is `{line.name}` after {own.name}"
     weights = WEIGHTS_IN_WORDS if any(one["do"] == "state" for one, _ in call.replay.requests) else ""
     text = f"{lab.words(call, whole=True)}.{weights} What {what}? Numbers are rounded to two digits."
-    return Draft(text, right, wrong, "Computed in a run.", [own]) if len(wrong) > 2 else None
+    wrong = alike if len(alike) > 2 else pool
+    if len(wrong) > 2:
+        yield from lab.ask("number", text, right, wrong, "Computed in a run.", [own])
+
+
+def _read(outcome: Outcome, line: LineValue) -> str:
+    """The value of a line that runs once, as an option; "" if it is too long, or its numbers are not simple."""
+    found = [one.value for one in outcome.lines if (one.place, one.name) == (line.place, line.name)]
+    if len(found) != 1 or found[0] is None:
+        return ""
+    try:
+        value = np.asarray(ast.literal_eval(found[0]) if isinstance(found[0], str) else found[0])
+        easy = np.isclose(value, np.round(value, 2), 0, 5e-5) & (np.abs(value) < 1000)
+    except (ValueError, SyntaxError, TypeError):  # no numbers
+        return ""
+    return f"`{listed(value)}`" if 0 < value.size <= MOST_SHOWN and easy.all() else ""
 
 
 def _depth(text: str) -> int:

@@ -5,21 +5,17 @@ https://docs.moodle.org/en/Moodle_XML_format, https://www.imsglobal.org/question
 
 import io
 import json
-import re
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from autograder.manifest import Assignment, Stage
-from autograder.questions.generate import Paper, shown
+from autograder.questions.generate import Paper
 from autograder.reports.csv_sheet import Sheet
 from autograder.reports.html_pages import as_json, render
 from autograder.reports.write_files import harmless, write_whole
 from course.errors import UserError
-
-ILLEGAL = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
-STAMP = (1980, 1, 1, 0, 0, 0)  # date of files in the package: the same questions give the same bytes
 
 
 def write_all(out: Path, papers: Sequence[Paper], chosen: Assignment, stage: Stage, seed: int, minutes: int) -> None:
@@ -29,18 +25,18 @@ def write_all(out: Path, papers: Sequence[Paper], chosen: Assignment, stage: Sta
         UserError: if it cannot be written.
     """
     asked = [one for one in papers if one.questions]
-    values: dict[str, Any] = {"title": f"{chosen.title}: {stage.title}", "seed": seed, "minutes": minutes}
-    values["papers"] = [shown(one) for one in asked]
+    title = f"{chosen.title}: {stage.title}"
+    values: dict[str, Any] = {"title": title, "seed": seed, "minutes": minutes, "papers": asked}
     try:
         (out / "timed").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"cannot create the folder {out}: {error.strerror}") from error
     files = {name: render("questions.html", key=name == "key.html", **values) for name in ("sheets.html", "key.html")}
-    for one, plain in zip(asked, values["papers"], strict=True):
+    for one in asked:
         data = as_json({"student": one.student, "stage": one.stage, "count": len(one.questions)})
-        page = render("questions_timed.html", "questions_timed.js", paper=plain, data=data, **values)
+        page = render("questions_timed.html", "questions_timed.js", paper=one, data=data, **values)
         files[f"timed/{one.file or one.student}.html"] = page
-    files["moodle.xml"] = _xml("questions_moodle.xml", values)
+    files["moodle.xml"] = render("questions_moodle.xml", **values)
     students = {
         one.student: {"complete": one.complete, "questions": [question.plain() for question in one.questions]}
         for one in asked
@@ -54,17 +50,13 @@ def write_all(out: Path, papers: Sequence[Paper], chosen: Assignment, stage: Sta
     write_whole(out / "answers.csv", Sheet(out / "answers.csv", rows).data())
 
 
-def _xml(template: str, values: dict[str, Any]) -> str:
-    return ILLEGAL.sub("\ufffd", render(template, **values))
-
-
 def _package(values: dict[str, Any]) -> bytes:
     """A zip file with a quiz for each student, which Canvas imports."""
-    files = {"imsmanifest.xml": _xml("questions_qti_manifest.xml", values)}
+    files = {"imsmanifest.xml": render("questions_qti_manifest.xml", **values)}
     for number, paper in enumerate(values["papers"], start=1):
-        files[f"quiz{number}.xml"] = _xml("questions_qti.xml", {**values, "paper": paper, "ident": f"quiz{number}"})
+        files[f"quiz{number}.xml"] = render("questions_qti.xml", paper=paper, ident=f"quiz{number}", **values)
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in sorted(files.items()):
-            archive.writestr(zipfile.ZipInfo(name, STAMP), text.encode())
+            archive.writestr(zipfile.ZipInfo(name), text.encode())  # of 1980: the same questions give the same bytes
     return stream.getvalue()

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from autograder.localization import SmallChange, small_changes
-from autograder.submissions.syntax_tree import Offsets, functions, parse, statements
+from autograder.submissions.syntax_tree import Offsets, functions, parse, statements, tree_of
 
 LONGEST = 110  # characters of a statement that a question shows
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
 UNFIT = (ast.FunctionDef, ast.ClassDef, ast.Pass, ast.Raise, ast.Assert, ast.Import)
 SILLY = re.compile(r"--|-0(?![.\d])")  # code that no one would write
+LARGE = re.compile(r"\d{2,}")  # a change by 1 is no question
 HUGE = re.compile(r"\b\d{6,}\.0\b")
 Place = tuple[str, int]  # file and line
 
@@ -55,6 +56,7 @@ class Change:
     own: Own
     new: str  # on one line; "" if the statement is deleted
     unit: str  # the changed function, at its line numbers
+    renames: bool = False  # whether it replaces one name with another
 
     @property
     def option(self) -> str:
@@ -71,13 +73,12 @@ class Program:
     Args:
         sources: module -> source code.
         given: module -> the code that was handed out. If a module is missing here, only its functions in `writes` count
-            as the student's.
+            as the student's; else all statements that were not handed out.
         writes: the functions that students write in the stage, "module.Class.method".
     """
 
     def __init__(self, sources: Mapping[str, str], given: Mapping[str, str], writes: Collection[str]) -> None:
         self.sources, self.given, self.writes = sources, given, writes
-        self.files = [f"{module}.py" for module in sources]
         self._changes: dict[tuple[str, str], list[SmallChange]] = {}  # of functions
 
     @cached_property
@@ -95,15 +96,13 @@ class Program:
         found = []
         for (module, path), node in self.functions.items():
             before = functions(module, self.given.get(module, "")).get(f"{module}.{path}")
-            known = before is not None or module not in self.given
-            if known and f"{module}.{path}" not in self.writes:
+            if module not in self.given and f"{module}.{path}" not in self.writes:
                 continue
             old = {ast.dump(one) for one in statements(before.body)} if before else set()
-            offsets, file = Offsets(self.sources[module]), f" of {module}.py" if len(self.sources) > 1 else ""
+            file = f" of {module}.py" if len(self.sources) > 1 else ""
             for one in statements(node.body):
                 if not isinstance(one, UNFIT) and ast.dump(one) not in old:
-                    text = on_one_line(offsets.of(one), one) or ast.unparse(one).partition("\n")[0]
-                    found.append(Own(module, path, one, text, file))
+                    found.append(Own(module, path, one, head(one), file))
         places = [one.place for one in found]
         return tuple(one for one in found if places.count(one.place) == 1)
 
@@ -111,131 +110,70 @@ class Program:
     def by_place(self) -> dict[Place, Own]:
         return {one.place: one for one in self.own}
 
-    @cached_property
-    def keeps(self) -> bool:
-        """Whether a function other than a constructor sets an attribute."""
-        inside = [node for (_, path), node in self.functions.items() if not path.endswith("__init__")]
-        attributes = (one for node in inside for one in ast.walk(node) if isinstance(one, ast.Attribute))
-        return any(not isinstance(one.ctx, ast.Load) for one in attributes)
-
-    def parameters(self, module: str, path: str) -> list[str]:
-        """The names of the arguments of a function; none if there is no such function."""
-        node = self.functions.get((module, path))
-        return [one.arg for one in node.args.args if one.arg != "self"] if node else []
-
     def changes(self, own: Own) -> Iterator[Change]:
-        """Small changes to a statement, ordered so that each part of it gets one before any part gets two."""
-        node, text, seen = self.functions[own.module, own.path], Offsets(self.sources[own.module]), {own.text}
+        """Small changes to a statement."""
+        text, seen = Offsets(self.sources[own.module]), {own.text}
         at, end = text.start(own.node), text.end(own.node)
-        if (own.module, own.path) not in self._changes:
-            self._changes[own.module, own.path] = [*small_changes(own.module, text.source, own.path, node)]
-        turns: dict[tuple[int, int], int] = {}
-        ranked: list[tuple[int, int, SmallChange]] = []
-        for number, one in enumerate(self._changes[own.module, own.path]):
+        for one in self._small_changes(own):
             inside = one.line == own.line and at <= one.start <= one.end <= end and one.kind in ("expression", "name")
-            if inside and not _close(text.source[one.start : one.end], one.text):
-                turn = turns[one.start, one.end] = turns.get((one.start, one.end), -1) + 1
-                ranked.append((turn + 2 * (one.kind == "name"), number, one))
-        for _, _, one in sorted(ranked, key=lambda rank: rank[:2]):
-            new = on_one_line(text.source[at : one.start] + one.text + text.source[one.end : end], own.node)
-            if new and new not in seen and len(new) <= LONGEST and not SILLY.search(new):
-                seen.add(new)
-                yield Change(own, "" if new == "pass" else new, one.unit)
+            if inside and not LARGE.fullmatch(text.source[one.start : one.end]):
+                source = text.source[at : one.start] + one.text + text.source[one.end : end]
+                try:
+                    new = head(parse(textwrap.dedent(" " * own.node.col_offset + source)).body[0])
+                except SyntaxError:
+                    continue
+                if new not in seen and len(new) <= LONGEST and not SILLY.search(new):
+                    seen.add(new)
+                    yield Change(own, "" if new == "pass" else new, one.unit, one.kind == "name")
 
-    def swapped(self, first: Own, second: Own) -> Change:
-        """The change that swaps two statements."""
-        text = Offsets(self.sources[first.module])
-        other = self._edited({first: text.of(second.node), second: text.of(first.node)})
-        return Change(first, second.text, other._unit(first))
+    def swaps(self) -> Iterator[tuple[Own, Own, Change]]:
+        """Pairs of consecutive simple statements of a block, each on one line, with the change that swaps them."""
+        for first, second in itertools.pairwise(self.own):
+            text = Offsets(self.sources[first.module])
+            pair = [one.node for one in (first, second) if one.simple and not isinstance(one.node, ast.Return)]
+            same = first.path == second.path and first.node.col_offset == second.node.col_offset
+            if same and first.text != second.text and [one.end_lineno for one in pair] == [first.line, second.line]:
+                between = text.source[text.end(first.node) : text.start(second.node)]
+                if not between.strip() and (small := self._small_changes(first)):
+                    swapped = text.of(second.node) + between + text.of(first.node)
+                    unit = small[0].function.changed(text.start(first.node), text.end(second.node), swapped)
+                    yield first, second, Change(first, second.text, unit)
 
-    def _edited(self, new: Mapping[Own, str]) -> "Program":
-        """The program with some statements replaced; all other lines keep their numbers."""
-        module = next(iter(new)).module
-        source = self.sources[module]
-        for one in sorted(new, key=lambda one: -one.line):
-            text = Offsets(source)
-            gone = text.of(one.node).count("\n") - new[one].count("\n")
-            source = source[: text.start(one.node)] + new[one] + "\n" * gone + source[text.end(one.node) :]
-        return Program({**self.sources, module: source}, self.given, self.writes)
-
-    def _unit(self, own: Own) -> str:
-        """The source of the function with a statement, for compiling: at its line numbers, in its class."""
-        text, node = Offsets(self.sources[own.module]), self.functions[own.module, own.path]
-        first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-        owner = own.path.rpartition(".")[0]
-        head = "\n" * (first - 2) + f"class {owner}:\n" if owner else "\n" * (first - 1)
-        return head + text.source[text.starts[first - 1] : text.end(node)]
-
-    def neighbours(self) -> Iterator[tuple[Own, Own]]:
-        """Pairs of consecutive simple statements in a block, each on one line."""
-        for inner in (inner for node in self.functions.values() for inner in ast.walk(node)):
-            for block in (getattr(inner, "body", None), getattr(inner, "orelse", None)):
-                for pair in itertools.pairwise(block) if isinstance(block, list) else ():
-                    own = [known for known in self.own if any(known.node is one for one in pair)]
-                    lines = [one.node.end_lineno for one in own if one.simple and not isinstance(one.node, ast.Return)]
-                    if len(own) == 2 and lines == [one.line for one in own]:
-                        yield own[0], own[1]
+    def _small_changes(self, own: Own) -> list[SmallChange]:
+        """All small changes to the function of a statement."""
+        if (at := (own.module, own.path)) not in self._changes:
+            self._changes[at] = [*small_changes(own.module, self.sources[own.module], own.path, self.functions[at])]
+        return self._changes[at]
 
     def excerpt(self, places: Collection[Place]) -> list[tuple[str, int, str]]:
-        """The functions that contain some lines, without comments and docstrings: file, line (0 for a class), code."""
+        """The functions that contain some lines, without comments and docstrings: file, line, code."""
         found: list[tuple[str, int, str]] = []
-        around = ""
-        for (module, path), node in self.functions.items():
-            begin = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            inside = {(f"{module}.py", line) for line in range(begin, (node.end_lineno or begin) + 1)}
-            if not inside & {*places}:
-                continue
-            if (owner := path.rpartition(".")[0]) and f"{module}.{owner}" != around:
-                found.append((f"{module}.py", 0, f"class {owner}:"))
-            around = f"{module}.{owner}"
-            lines, gone = without_comments(self.sources[module]).splitlines(), _docstrings(node)
-            found += [
-                (file, line, lines[line - 1])
-                for file, line in sorted(inside)
-                if line not in gone and lines[line - 1].strip()
-            ]
-        return sorted(set(found), key=found.index)
+        for module, source in self.sources.items():
+            file, lines, shown = f"{module}.py", without_texts(source).splitlines(), set[int]()
+            for node in tree_of(source).body:
+                for inner in node.body if isinstance(node, ast.ClassDef) else [node]:
+                    begin = min([inner.lineno, *(one.lineno for one in getattr(inner, "decorator_list", ()))])
+                    span = range(begin, (inner.end_lineno or begin) + 1)
+                    if isinstance(inner, ast.FunctionDef) and any((file, line) in places for line in span):
+                        shown |= {node.lineno, *span}
+            found += [(file, line, lines[line - 1]) for line in sorted(shown) if lines[line - 1].strip()]
+        return found
 
 
-def _close(old: str, new: str) -> bool:
-    """Whether both are numbers, and so close that a question should not ask for the difference."""
-    try:
-        return abs(float(old) - float(new)) < 0.1 * abs(float(old))
-    except ValueError:
-        return False
-
-
-def _docstrings(node: ast.FunctionDef) -> set[int]:
-    """The lines of strings that are whole statements."""
-    texts = [one for one in ast.walk(node) if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)]
-    return {
-        number
-        for one in texts
-        if isinstance(one.value, ast.Constant) and isinstance(one.value.value, str)
-        for number in range(one.lineno, (one.end_lineno or one.lineno) + 1)
-    }
-
-
-def on_one_line(text: str, place: ast.stmt) -> str | None:
-    """A statement on one line, or the head of an `if` or a loop; None if the text is not a statement.
-
-    Args:
-        place: the statement that has this text or is replaced by it.
-    """
-    try:
-        text = textwrap.dedent(" " * place.col_offset + text)
-        (node,) = parse(text).body
-    except (SyntaxError, ValueError):
-        return None
-    # Without unneeded parentheses; -1e9 stays unchanged.
+def head(node: ast.stmt) -> str:
+    """A statement on one line, without unneeded parentheses; of an `if` or a loop, only the head."""
     return HUGE.sub(lambda found: f"{float(found[0]):g}".replace("e+0", "e"), ast.unparse(node).partition("\n")[0])
 
 
-def without_comments(source: str) -> str:
-    """Source code without its comments, with the same line numbers."""
-    lines = source.splitlines()
+def without_texts(source: str) -> str:
+    """Source code without its comments and docstrings, with the same line numbers."""
+    lines, before = source.splitlines(), tokenize.NEWLINE
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            row, column = token.start
-            lines[row - 1] = lines[row - 1][:column].rstrip()
+        (first, column), (last, end) = token.start, token.end
+        begins = before in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+        if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and begins):
+            rest = lines[last - 1][end:]
+            lines[first - 1 : last] = [lines[first - 1][:column].rstrip() + rest, *[""] * (last - first)]
+        if token.type not in (tokenize.COMMENT, tokenize.NL):
+            before = token.type
     return "\n".join(lines)

@@ -4,17 +4,14 @@ import hashlib
 import json
 import random
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
-
-from autograder.questions.program import Own
 
 OPTIONS = 4  # per question, if there are that many
 CHOICES = 60  # random sets of wrong options, one of which is taken
 LETTERS = "ABCD"
-Map = list[list[float]]
+Maps = tuple[tuple[str, list[list[float]]], ...]  # pictures: a title and rows of numbers
 
 
 @dataclass(frozen=True)
@@ -23,14 +20,12 @@ class Question:
 
     kind: str
     difficulty: int  # 1 easy, 3 hard
-    stage: str
     text: str
     options: tuple[str, ...]
     right: int
     because: str
     lines: tuple[tuple[str, int], ...]  # (file, line) of the code that it is about
-    maps: tuple[tuple[str, Map], ...] = ()  # pictures: a title and rows of numbers
-    wrong: tuple[str, ...] = ()  # what the run showed about each option; "" for the right one
+    maps: Maps = ()
 
     @property
     def id(self) -> str:
@@ -46,18 +41,6 @@ class Question:
         return {"id": self.id, "letter": self.letter, **asdict(self)}
 
 
-@dataclass(frozen=True)
-class Draft:
-    """A question for which wrong options are still to be chosen."""
-
-    text: str
-    right: str
-    pool: Mapping[str, str]  # wrong options, each with what a run shows about it
-    because: str
-    lines: Sequence[Own]  # the lines that it is about
-    maps: tuple[tuple[str, Map], ...] = ()
-
-
 def pick(rng: random.Random, right: str, pool: Sequence[str]) -> list[str]:
     """Choose wrong options from a pool, so that the form of the right one reveals nothing.
 
@@ -66,7 +49,7 @@ def pick(rng: random.Random, right: str, pool: Sequence[str]) -> list[str]:
     """
     pool = [one for one in pool if one != right]
     choices = [rng.sample(pool, min(OPTIONS - 1, len(pool))) for _ in range(CHOICES)]
-    looks = [_number] if re.fullmatch(r"[\d.-]+", right) else [_length, _number, _likeness]
+    looks = [_number] if re.fullmatch(r"[\d.-]+", right) else [_length, _number]
     ranks = [[_rank(look, right, one) for one in choices] for look in looks]
     wanted = [rng.choice(sorted(set(places))) for places in ranks]
     off = [
@@ -75,26 +58,16 @@ def pick(rng: random.Random, right: str, pool: Sequence[str]) -> list[str]:
     return choices[off.index(min(off))]
 
 
-def _rank(look: Callable[[str, Sequence[str]], float], right: str, wrong: Sequence[str]) -> float:
+def _rank(look: Callable[[str], float], right: str, wrong: Sequence[str]) -> float:
     """The number of options ranked before the right one; equal ones count half."""
-    options = [right, *wrong]
-    own, *others = (look(one, options) for one in options)
-    return sum((other < own) + (other == own) / 2 for other in others)
+    return sum((look(one) < look(right)) + (look(one) == look(right)) / 2 for one in wrong)
 
 
-def _length(option: str, options: Sequence[str]) -> float:
+def _length(option: str) -> float:
     return len(option)
 
 
-def _number(option: str, options: Sequence[str]) -> float:
+def _number(option: str) -> float:
     """The sum of the option's numbers; if the option begins with a line number, only that number."""
     numbers = re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?", option)
     return float(numbers[0]) if option.startswith("line") else sum(map(float, numbers))
-
-
-def _likeness(option: str, options: Sequence[str]) -> float:
-    """How much it has in common with the others: among a line and changes to it, the line has most."""
-    pieces = [set(re.findall(r"\w+|[^\w\s]+", one)) for one in options]
-    shared = Counter(piece for one in pieces for piece in one)
-    own = set(re.findall(r"\w+|[^\w\s]+", option))
-    return sum(shared[piece] - 1 for piece in own) / len(own)

@@ -1,33 +1,19 @@
-"""Run a call of a student's program, changed or not: what it returns, how often lines run, and what they compute.
+"""The outcome of a call of a student's program: what it returns, how often lines run, and what they compute.
 
-Everything runs in the student's worker, which is confined for other people's code. The form of the replies is checked,
-and they are never trusted: a forged reply spoils only the student's own questions.
+The form of the worker's replies is checked, and they are never trusted: a forged reply spoils only the student's own
+questions.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from autograder.questions.program import Change, Place, Program
-from autograder.sandbox.call_replay import CallReplay
-from autograder.sandbox.remote_modules import Student
-from autograder.sandbox.remote_values import body_of
-from autograder.sandbox.student_faults import Crashed, Raised, StudentFault, TimedOut
+from autograder.questions.program import Place
 
-SECONDS = 3.0  # for a request
-SAME, OTHER = 1e-9, 1e-3  # smaller deviations are rounding; those of OTHER or more are visible
-SEED = 7
+SAME, OTHER, VISIBLE = 1e-9, 1e-6, 1e-3  # rounding is below SAME, a change above OTHER; of a result, one is VISIBLE
 WEIGHTS = "attention weights"  # the name that a worker gives to the result of an operation whose rows are weights
-PLAIN_CALL: dict[str, Any] = {
-    **dict.fromkeys(("take", "rows")),
-    **dict.fromkeys(("arguments", "steady"), False),
-    "do": "call",
-    "args": [],
-    "kwargs": {},
-    "unseen": True,
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,79 +32,19 @@ class Outcome:
 
     values: tuple[np.ndarray, ...] = ()  # the result, or the members of a returned tuple
     error: str = ""  # the type of the exception
-    several: bool = False  # whether a tuple or a list was returned
     counts: Mapping[Place, int] = field(default_factory=dict)  # how often each line ran
     lines: tuple[LineValue, ...] = ()
 
 
-class Bench:
-    """The worker in which the calls of one program run."""
+def numbers_of(value: Any) -> Iterator[np.ndarray]:
+    """The numbers in a result.
 
-    def __init__(self, student: Student, program: Program) -> None:
-        self.student, self.program = student, program
-        self.endless: set[Place] = set()  # statements for which a change has ended the worker
-        self._objects: dict[int, tuple[CallReplay, int, dict[int, int]]] = {}  # by id; the worker's number, objects
-
-    def run(self, call: CallReplay, change: Change | None = None, watch: bool = False, train: bool = False) -> Outcome:
-        """Run a call, with a change to the program if there is one."""
-        try:
-            with self.student.aside(SECONDS) as ask:
-                self.student.start()
-                return self._run(call, change, watch, train, ask)
-        except Raised as fault:
-            return Outcome(error=fault.message.partition(":")[0])
-        except (TimedOut, Crashed):
-            if change:
-                self.endless.add(change.own.place)
-            return Outcome(error="no answer")
-        except (StudentFault, LookupError, TypeError):
-            return Outcome(error="no numbers")
-
-    def _run(
-        self, call: CallReplay, change: Change | None, watch: bool, train: bool, ask: Callable[..., Any]
-    ) -> Outcome:
-        what = changed(self.program, change)
-        _, lives, objects = self._objects.get(id(call), (call, -1, {}))
-        anew = train or (change and change.own.path.endswith("__init__")) or lives != self.student.lives
-        if anew:
-            ask({"do": "change", **what})
-        if watch:  # constructors too, if no weights replace what they compute
-            ask({"do": "watch", "files": self.program.files})
-        if anew:
-            objects = prepared(call, ask)
-            # Objects with weights can be used again: the weights are loaded again if they change.
-            made, loaded = ([one["do"] for one, _ in call.requests[:-1]].count(kind) for kind in ("call", "state"))
-            method = isinstance(call.requests[-1][0]["target"], int)
-            if not train and not change and made == loaded and method and not self.program.keeps:
-                self._objects[id(call)] = call, self.student.lives, objects
-        for handle in objects.values() if train else ():
-            ask({**PLAIN_CALL, "target": handle, "method": "train"})
-        if train:
-            ask({"do": "seed", "seed": SEED})
-        request, tensors = call.last(objects)
-        try:
-            value = ask({**request, "change": what, "restore": True}, body_of(tensors))
-        finally:
-            record = ask({"do": "watched"}) if watch and self.student._worker is not None else None
-        return Outcome(tuple(_values(value)), "", isinstance(value, (list, tuple)), *read_lines(record))
-
-
-def changed(program: Program, change: Change | None) -> dict[str, str]:
-    """The fields of a request for a change, or for the unchanged program."""
-    if change:
-        return {"module": change.own.module, "path": change.own.path, "text": change.unit}
-    return {"module": next(iter(program.sources)), "path": "", "text": ""}
-
-
-def prepared(call: CallReplay, ask: Callable[..., Any]) -> dict[int, int]:
-    """Create the objects of a call in the worker; return their handles."""
-    return call.prepare(lambda request, own: getattr(ask(request, body_of(own)), "_handle", None))
-
-
-def _values(value: Any) -> Iterator[np.ndarray]:
+    Raises:
+        TypeError: if there is anything else in it.
+    """
     for one in value if isinstance(value, (list, tuple)) else [value]:
         if isinstance(one, (list, tuple)):
-            yield from _values(one)
+            yield from numbers_of(one)
         elif one is not None:
             if not isinstance(one, (np.ndarray, bool, int, float)):
                 raise TypeError("no number")
@@ -145,15 +71,14 @@ def same(first: Outcome, second: Outcome) -> bool | None:
     """Whether two calls had the same outcome; None if they differ too little for a question."""
     if first.error or second.error:
         return first.error == second.error
-    if [one.shape for one in first.values] != [one.shape for one in second.values] or first.several != second.several:
+    if [one.shape for one in first.values] != [one.shape for one in second.values]:
         return False
-    off = max(map(deviation, first.values, second.values), default=0.0)
-    return True if off <= SAME else False if off >= OTHER else None
+    pairs = [*zip(first.values, second.values, strict=True)]
+    if all(close(*one, SAME) for one in pairs):
+        return True
+    return None if all(close(*one, VISIBLE) for one in pairs) else False
 
 
-def deviation(a: np.ndarray, b: np.ndarray) -> float:
-    """The largest difference of two arrays, relative for large numbers; infinite where only one number is finite."""
-    if not (np.isfinite(a) == np.isfinite(b)).all():
-        return float("inf")
-    with np.errstate(invalid="ignore", over="ignore"):
-        return float(np.nan_to_num(np.abs(a - b) / np.maximum(1, np.abs(a)), nan=0.0, posinf=1e9).max(initial=0.0))
+def close(a: np.ndarray, b: np.ndarray, off: float) -> bool:
+    """Whether all elements are equal up to a deviation, which is relative for large numbers."""
+    return np.allclose(a, b, off, off, equal_nan=True)

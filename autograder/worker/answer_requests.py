@@ -12,7 +12,7 @@ trusted: the grader checks the tensors itself. Requests (see `wire` for values):
             steady: whether dropout is deterministic; arguments: return the arguments after the call;
             take: the part of the result to send, or null; rows: a width, to return the largest number of such rows
             instead of the result; fresh: call a new object, created like the target; signed: return signatures;
-            restore: first load changed weights again; change: the arguments of a `change` request to run first
+            change: the arguments of a `change` request to run first
     get     target: a handle, attribute: "dotted.path"
     state   target: a handle; stored: the name of a checkpoint, or null if the body contains the tensors
     shapes  target: a handle; returns the names and shapes of its state_dict; trained: only of its parameters
@@ -130,7 +130,7 @@ class Worker:
         from autograder.worker.ready_made_parts import opened
 
         torch.set_grad_enabled(True)  # whatever a module has set at import
-        if request.get("signed") or request.get("restore"):
+        if request.get("signed"):
             self.restore()
         if request.get("change"):
             self.change(request["change"], b"")

@@ -22,7 +22,7 @@ TARGET = re.compile(r"(?:^|`)make ([a-z]+)\b(?=[ `\n])", re.MULTILINE)
 
 def shown():
     """The options that are shown with each command and the word after it, and the pages."""
-    found = defaultdict(dict)
+    found: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for page in PAGES:
         for name, rest in COMMAND.findall(page.read_text(encoding="utf-8")):
             word = re.match(r"\s+([a-z]+)(?=\s|$)", rest)

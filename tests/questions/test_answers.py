@@ -12,7 +12,7 @@ import torch
 from autograder.authoring.formulations import correct_submissions
 from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
-from autograder.questions.generate import calls_of, paper
+from autograder.questions.generate import paper
 from autograder.questions.kinds import KINDS
 from autograder.questions.question import pick
 from autograder.sandbox.worker_processes import make_workers
@@ -63,8 +63,7 @@ def questions(of, stage, name, seed=0):
     submission = (
         read_submission(chosen.solution, chosen) if name == "solution" else correct_submissions(chosen)[name][0]
     )
-    calls = calls_of(chosen.stage(stage), chosen, workers())
-    made = paper(submission, chosen.stage(stage), chosen, workers(), COUNT, seed, calls)
+    made = paper(submission, chosen.stage(stage), chosen, workers(), COUNT, seed)
     assert made.complete, made
     CODE[of, stage, name] = made.code
     return submission, made.questions
@@ -248,15 +247,13 @@ def test_the_same_seed_gives_the_same_questions(monkeypatch):
     """Also where there is no solution, so nothing of it can be in them."""
     chosen = assignment("transformer")
     submission, stage = read_submission(chosen.solution, chosen), chosen.stage("pe")
-    calls = calls_of(stage, chosen, workers())
-    first, other = (paper(submission, stage, chosen, workers(), 5, seed, calls).questions for seed in (1, 2))
+    first, other = (paper(submission, stage, chosen, workers(), 5, seed).questions for seed in (1, 2))
 
     def refuse(self):
         raise AssertionError("the solution was looked at")
 
     monkeypatch.setattr(type(chosen), "solution", property(refuse))
-    calls = calls_of(stage, chosen, workers())
-    assert paper(submission, stage, chosen, workers(), 5, 1, calls).questions == first != other
+    assert paper(submission, stage, chosen, workers(), 5, 1).questions == first != other
 
 
 def test_looks_tell_nothing():

@@ -151,6 +151,5 @@ def test_in_a_handout_the_file_that_was_handed_out_is_the_students(submitted, wo
     chosen = assignment("transformer")
     stage, folder = chosen.stage(STAGE), submitted / "loops"
     monkeypatch.setattr(type(chosen), "released", property(lambda self: folder))
-    calls = generate.calls_of(stage, chosen, workers)
-    made = generate.paper(read_submission(folder, chosen), stage, chosen, workers, 2, 1, calls)
+    made = generate.paper(read_submission(folder, chosen), stage, chosen, workers, 2, 1)
     assert len(made.questions) == 2

@@ -11,11 +11,11 @@ from course.notebook import own_code
 from course.notebook.own_code import Asked, Progress, heading_of
 
 QUESTIONS = tuple(
-    Question("times", 1, "mha", f"How often does line {line} run?", ("1", "2", "3"), 1, "Counted.", (("mha.py", line),))
+    Question("times", 1, f"How often does line {line} run?", ("1", "2", "3"), 1, "Counted.", (("mha.py", line),))
     for line in (3, 5)
 )
 CODE = (("mha.py", 2, "def split(x):"), ("mha.py", 3, "    return x"), ("mha.py", 4, "def merge(x):"))
-PAPER = Paper("me", "mha", 5, 5, QUESTIONS, (*CODE, ("mha.py", 5, "    return x")))
+PAPER = Paper("me", "mha", True, QUESTIONS, (*CODE, ("mha.py", 5, "    return x")))
 
 
 @pytest.fixture
