@@ -162,9 +162,29 @@ def lm(make: Maker) -> Tensors:
     return tensors | {f"model/cache.{n}.{kind}": cache[kind] for n, cache in enumerate(caches) for kind in (0, 1)}
 
 
+def quantise(make: Maker) -> Tensors:
+    from autograder.assignments.llm.visible.test_quantise import CASES, LINEAR
+
+    code, tensors = make.modules.quantise, Tensors()
+    weights = {part: make.random(5, 12) for part in ("rounding", "zeros")}
+    weights["zeros"][1, 3:6], weights["zeros"][3] = 0, 0
+    weights["ties"] = whole([[7, 1, 3, 5, -14, -1], [-3, -5, 14, 13, 12, 11]], 2, 6) / 2  # 14 / 2 / 7 is exactly 1
+    for part, cases_of_part in CASES.items():
+        tensors[f"{part}/W"] = weights[part]
+        for number, options in enumerate(cases_of_part):
+            numbers, scales = code.quantise(weights[part], **options)
+            tensors |= named(part, {f"numbers.{number}": numbers, f"scales.{number}": scales})
+    numbers, scales = whole(make.rng.integers(-8, 8, size=60).tolist(), 5, 12).char(), make.random(5, 4).abs() + 0.2
+    tensors |= named("given", {"numbers": numbers, "scales": scales, "packed": code.pack(numbers)})
+    tensors["given/weights"] = code.dequantise(numbers, scales)
+    linear, x = code.PackedLinear(**LINEAR).double(), make.random(2, 3, 12)
+    linear.load_state_dict({"packed": tensors["given/packed"], "scales": scales})
+    return tensors | named("linear", {"x": x, "y": linear(x)})
+
+
 def stored_tensors() -> Iterator[tuple[str, Tensors]]:
     """Yield the stored tensors of each stage, by the stage's name."""
     chosen = assignment("llm")
     make = Maker(load_modules(chosen.solution, chosen.modules))
-    for stage in (bpe, flash, lm):
+    for stage in (bpe, flash, lm, quantise):
         yield stage.__name__, stage(make)

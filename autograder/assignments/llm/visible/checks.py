@@ -90,3 +90,11 @@ class CheckingTestCase(StageTestCase):
                     f"With T = {T} and D = {D}, queries, keys and the result have {T * D} elements each, all scores "
                     f"{T * T}.",
                 )
+
+    # Few bits
+
+    def assert_bytes(self, actual: Any, expected: np.ndarray, name: str, axes: str) -> None:
+        """Fail unless these are the expected whole numbers, in a type of one byte each."""
+        self.assert_tensor(actual, expected, name, axes)
+        if actual.dtype != expected.dtype:
+            self.wrong(f"{name} should be of type {expected.dtype}, not {actual.dtype}", "The values are right.")
