@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from autograder.assignments.llm.hidden.cases import LlmTestCase
+from autograder.grading.hidden_case import Twins
 
 
 class TestFewBits(LlmTestCase):
@@ -85,12 +86,20 @@ class TestFewBits(LlmTestCase):
             return self.rng.integers(256, size=shape).astype(np.uint8)
         return self.rng.random(shape) + 0.1
 
+    def linear(self, *sizes: int) -> Twins:
+        """A linear map with random bytes and scales."""
+        return self.twins(lambda modules: modules.quantise.PackedLinear(*sizes))
+
+    def apply(self, linear: Twins, x: np.ndarray) -> None:
+        """Fail unless the map of x is correct."""
+        self.same(lambda model: model(x), linear, "y", " ".join([*"BT"[: x.ndim - 1], "out"]))
+
     def test_linear(self):
         """Other sizes and axes, as many outputs as inputs, and the gradient for x."""
         for out, size, group in ((self.pick(3, 5), 8, self.pick(2, 4)), (8, 8, 8), (1, 6, 1)):
-            linear = self.twins(lambda m, a=(size, out, group): m.quantise.PackedLinear(*a))
+            linear = self.linear(size, out, group)
             for axes in ((), (2,), (2, 3)):
                 x = self.random(*axes, size)
-                self.same(lambda model, x=x: model(x), linear, "y", " ".join([*"BT"[: len(axes)], "out"]))
+                self.apply(linear, x)
         self.same_gradients(linear, {"x": x}, self.random(2, 3, out), "B T in")
         self.keeps_arguments(linear.student, {"x": x})

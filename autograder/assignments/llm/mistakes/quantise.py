@@ -35,9 +35,7 @@ def _quantise(name: str, old: str, new: str, looks_like: str, read_again: str, *
 MISTAKES: tuple[Mistake, ...] = (
     _quantise("top-one-too-large", TOP, "top = 2 ** (bits - 1)", "Your largest number is one too large.", RANGE),
     _quantise("top-without-sign", TOP, "top = 2**bits - 1", "Your numbers have no bit for the sign.", RANGE),
-    _quantise(
-        "top-of-bits", TOP, "top = bits - 1", "Your largest number grows with the bits, not as a power of 2.", RANGE
-    ),
+    _quantise("top-of-bits", TOP, "top = bits - 1", "Your largest number is the number of bits, less one.", RANGE),
     _quantise("bits-ignored", TOP, "top = 7", "You always round to four bits.", "The number of bits is an argument."),
     _quantise(
         "scale-without-sign",
@@ -114,7 +112,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "zeros-nan",
         ZEROS,
         "pass",
-        "A group of zeros has the scale 0, and you divide 0 by 0.",
+        "A group of zeros has the scale 0, or nearly 0.",
         "The docstring gives the scale of a group in which everything is 0.",
     ),
     _quantise(
@@ -123,6 +121,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "scales = scales.clamp(min=1e-8)",
         "A group of zeros has a tiny scale.",
         "The docstring gives the scale of a group in which everything is 0.",
+        same_as=("quantise.zeros-nan",),
     ),
     _quantise(
         "numbers-stay-wide",
