@@ -35,6 +35,13 @@ def whole(values: Any, *shape: int) -> Any:
     return torch.tensor(values, dtype=torch.int64).reshape(shape or (-1,))
 
 
+def torch_of(values: Any) -> Any:
+    """Floating-point numbers as a tensor."""
+    import torch
+
+    return torch.tensor(np.asarray(values), dtype=torch.float64)
+
+
 def fill(make: Maker, model: Any) -> Any:
     """Give a model random weights, norm weights that differ in every feature, and the dtype float64."""
     state = model.double().state_dict()
@@ -182,9 +189,37 @@ def quantise(make: Maker) -> Tensors:
     return tensors | named("linear", {"x": x, "y": linear(x)})
 
 
+def speculative(make: Maker) -> Tensors:
+    from autograder.assignments.llm.visible.test_speculative import DRAWN, NUMBERS, RUNS, guesses, probabilities
+
+    code, tensors = make.modules.speculative, Tensors()
+    for part, (rows, numbers) in DRAWN.items():
+        weights = whole(rows, len(rows), -1).double() / 8
+        drawn = [[code.draw(row, u) for u in numbers] for row in weights]
+        tensors |= named(f"draw.{part}", {"weights": weights, "tokens": whole(drawn, len(rows), -1)})
+    for kept in range(4):
+        target, draft = probabilities(make.rng, 4, 7), probabilities(make.rng, 3, 7)
+        tokens, accept = guesses(make.rng, target, draft, kept)
+        rows = torch_of(target), torch_of(draft)
+        right = [code.verify(*rows, tokens, accept, u) for u in NUMBERS]
+        case = {"target": rows[0], "draft": rows[1], "tokens": whole(tokens), "accept": torch_of(accept)}
+        tensors |= named(f"verify.{kept}", {**case, "right": whole(right, len(NUMBERS), -1)})
+    target, draft = (torch_of(probabilities(make.rng, 11, 6)) for _ in range(2))
+    uniforms = make.rng.random(100)
+    tensors |= named("speculate", {"target": target, "draft": draft, "uniforms": torch_of(uniforms)})
+
+    def model(table: Any) -> Any:
+        return lambda tokens: table[tokens.cumsum(dim=0) % len(table)]
+
+    for number, (prompt, length, K) in enumerate(RUNS):
+        new, calls = code.speculate(model(target), model(draft), prompt, length, K, iter(uniforms.tolist()))
+        tensors |= named("speculate", {f"tokens.{number}": whole(new), f"calls.{number}": whole([calls])})
+    return tensors
+
+
 def stored_tensors() -> Iterator[tuple[str, Tensors]]:
     """Yield the stored tensors of each stage, by the stage's name."""
     chosen = assignment("llm")
     make = Maker(load_modules(chosen.solution, chosen.modules))
-    for stage in (bpe, flash, lm, quantise):
+    for stage in (bpe, flash, lm, quantise, speculative):
         yield stage.__name__, stage(make)

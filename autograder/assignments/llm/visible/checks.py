@@ -23,6 +23,11 @@ def as_ids(value: Any, width: int | None = None) -> np.ndarray | None:
     return np.array(value, dtype=np.int64)
 
 
+def centres(cells: int) -> list[float]:
+    """The centres of equal cells from 0 to 1."""
+    return [(cell + 0.5) / cells for cell in range(cells)]
+
+
 class CheckingTestCase(StageTestCase):
     """A test with the checks of this assignment."""
 
@@ -98,3 +103,28 @@ class CheckingTestCase(StageTestCase):
         self.assert_tensor(actual, expected, name, axes)
         if actual.dtype != expected.dtype:
             self.wrong(f"{name} should be of type {expected.dtype}, not {actual.dtype}", "The values are right.")
+
+    # Speculative decoding
+
+    def assert_token(self, actual: Any, expected: Any, name: str) -> None:
+        """Fail unless this is the expected whole number."""
+        token = actual.tolist() if isinstance(actual, np.ndarray) and actual.ndim == 0 else actual
+        if type(token) is not int:
+            self.checks += 1
+            self.wrong(f"{name} should be a whole number", f"got  {'None' if token is None else type(token).__name__}")
+        self.assert_tensor(np.array(token), np.array(expected), name, "")
+
+    def a_list(self, result: Any, right: list[int]) -> list[Any]:
+        """Fail unless a result is a list with at least one token."""
+        if not isinstance(result, list) or not result:
+            self.assert_ids(result, right, "the tokens", "position")
+        return list(result)
+
+    def check_distribution(self, target: np.ndarray, draft: np.ndarray, cells: int, cells_of_u: int) -> None:
+        """Fail unless the first token is distributed exactly as in the target.
+
+        Args:
+            cells, cells_of_u: numbers of equal cells such that every decision changes only between cells.
+        """
+        found = self.student.drivers.first_token_of(target, draft, centres(cells), centres(cells_of_u))
+        self.assert_tensor(found, target[0], "the distribution of the first token", "V", at_most=1e-6)
