@@ -190,20 +190,20 @@ def quantise(make: Maker) -> Tensors:
 
 
 def speculative(make: Maker) -> Tensors:
-    from autograder.assignments.llm.visible.test_speculative import DRAWN, NUMBERS, RUNS, guesses, probabilities
+    from autograder.assignments.llm.visible.test_speculative import CASES, DRAWN, NUMBERS, RUNS, guesses, probabilities
 
     code, tensors = make.modules.speculative, Tensors()
-    for part, (rows, numbers) in DRAWN.items():
-        weights = whole(rows, len(rows), -1).double() / 8
+    for part, (eighths, numbers) in DRAWN.items():
+        weights = whole(eighths, len(eighths), -1).double() / 8
         drawn = [[code.draw(row, u) for u in numbers] for row in weights]
-        tensors |= named(f"draw.{part}", {"weights": weights, "tokens": whole(drawn, len(rows), -1)})
-    for kept in range(4):
-        target, draft = probabilities(make.rng, 4, 7), probabilities(make.rng, 3, 7)
-        tokens, accept = guesses(make.rng, target, draft, kept)
-        rows = torch_of(target), torch_of(draft)
-        right = [code.verify(*rows, tokens, accept, u) for u in NUMBERS]
-        case = {"target": rows[0], "draft": rows[1], "tokens": whole(tokens), "accept": torch_of(accept)}
-        tensors |= named(f"verify.{kept}", {**case, "right": whole(right, len(NUMBERS), -1)})
+        tensors |= named(f"draw.{part}", {"weights": weights, "tokens": whole(drawn, len(drawn), -1)})
+    for number in range(CASES):
+        rows = probabilities(make.rng, 4, 7), probabilities(make.rng, 3, 7)
+        tokens, accept = guesses(make.rng, *rows, number % 4)
+        case = {"target": torch_of(rows[0]), "draft": torch_of(rows[1])}
+        right = [code.verify(*case.values(), tokens, accept, u) for u in NUMBERS]
+        case |= {"tokens": whole(tokens), "accept": torch_of(accept), "right": whole(right, len(NUMBERS), -1)}
+        tensors |= named(f"verify.{number}", case)
     target, draft = (torch_of(probabilities(make.rng, 11, 6)) for _ in range(2))
     uniforms = make.rng.random(100)
     tensors |= named("speculate", {"target": target, "draft": draft, "uniforms": torch_of(uniforms)})

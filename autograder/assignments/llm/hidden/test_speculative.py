@@ -1,5 +1,7 @@
 """Stage 7, hidden: other vocabularies and numbers of guesses; exact distributions; draft and target equal."""
 
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,18 +24,35 @@ class TestSpeculative(LlmTestCase):
 
     def drawn(self, weights: np.ndarray, numbers: list[float]) -> None:
         """Fail unless the tokens are drawn correctly."""
-        for u in numbers:
-            call = lambda modules, u=u: modules.speculative.draw(weights, u)  # noqa: E731
-            self.assert_token(call(self.student), self.right(call, self.reference), "the token")
+
+        def draw(u: float, modules: Any) -> list[Any]:
+            return [modules.speculative.draw(weights, u)]
+
+        self.compare([functools.partial(draw, u) for u in numbers], slice(None), "tokens")
+
+    def compare(self, calls: Sequence[Callable[[Any], Any]], chosen: slice, name: str) -> None:
+        """Fail unless all calls return the same tokens with the student's modules as with the reference's."""
+        right = [self.right(call, self.reference) for call in calls]
+        self.assert_lists([functools.partial(call, self.student) for call in calls], right, chosen, name)
 
     def test_verify_extra_credit(self):
         """Other vocabularies, one to five guesses, distributions with zeros, random rational distributions."""
-        for part in ("kept", "replaced", "all_kept"):
+        for part, chosen, name in (
+            ("kept", slice(-1), "tokens before the last one"),
+            ("replaced", slice(-1, None), "tokens that replace a guess"),
+            ("all_kept", slice(None), "tokens"),
+        ):
             with self.part(part):
-                for K in (1, self.pick(2, 3), self.pick(4, 5)):
-                    for _ in range(2):
-                        kept = K if part == "all_kept" else int(self.rng.integers(K))
-                        self.verified(part, kept, K, self.pick(5, 7, 12))
+                calls = []
+                for K in (1, self.pick(2, 3), self.pick(4, 5)) * 2:
+                    V, kept = self.pick(5, 7, 12), K if part == "all_kept" else int(self.rng.integers(K))
+                    target, draft = probabilities(self.rng, K + 1, V), probabilities(self.rng, K, V)
+                    tokens, accept = guesses(self.rng, target, draft, kept)
+                    if part == "replaced":
+                        target[kept, tokens[kept]] = 0  # a guess that is never kept
+                    given = target, draft, tokens, accept, float(self.rng.random())
+                    calls.append(lambda m, given=given: m.speculative.verify(*given))
+                self.compare(calls, chosen, name)
         with self.part("distribution"):
             for V in (3, 5):
                 # The ratios of target and draft are multiples of 1 / 12, the residual's shares of 1 / (its sum).
@@ -41,23 +60,6 @@ class TestSpeculative(LlmTestCase):
                 target = self.rng.multinomial(draft.sum(), probabilities(self.rng, 1, V)[0])
                 rows = np.stack([target, draft]) / draft.sum()
                 self.check_distribution(rows, rows[1:], 12, max(int(np.maximum(target - draft, 0).sum()), 1))
-
-    def verified(self, part: str, kept: int, K: int, V: int) -> None:
-        """Fail unless the part of the result that this part of the test is about is correct."""
-        target, draft = probabilities(self.rng, K + 1, V), probabilities(self.rng, K, V)
-        tokens, accept = guesses(self.rng, target, draft, kept)
-        if part == "replaced":
-            target[kept, tokens[kept]] = 0  # a guess that is never kept
-        u = float(self.rng.random())
-        call = lambda modules: modules.speculative.verify(target, draft, tokens, accept, u)  # noqa: E731
-        right = self.right(call, self.reference)
-        result = self.a_list(call(self.student), right)
-        if part == "kept":
-            self.assert_ids(result[:-1], right[:-1], "the tokens before the last", "position")
-        elif part == "replaced":
-            self.assert_token(result[-1], right[-1], "the token that replaces a guess")
-        else:
-            self.assert_ids(result, right, "the tokens", "position")
 
     def test_speculate_extra_credit(self):
         """Other models and prompts; a draft that is the target; a draft that is always wrong."""
@@ -77,6 +79,4 @@ class TestSpeculative(LlmTestCase):
                     self.assert_ids(new, results[-1][1][0][0], "the new tokens", "position")
         with self.part("calls"):
             self.needs("tokens")
-            for (result, called), (right, calls) in results:
-                self.assert_token(result[1], right[1], "the number of calls that is returned")
-                self.assert_token(called, calls, "the number of calls of the target model")
+            self.assert_calls([mine for mine, _ in results], [right[1] for _, right in results])
