@@ -35,6 +35,13 @@ def whole(values: Any, *shape: int) -> Any:
     return torch.tensor(values, dtype=torch.int64).reshape(shape or (-1,))
 
 
+def torch_of(values: Any) -> Any:
+    """Floating-point numbers as a tensor."""
+    import torch
+
+    return torch.tensor(np.asarray(values), dtype=torch.float64)
+
+
 def fill(make: Maker, model: Any) -> Any:
     """Give a model random weights, norm weights that differ in every feature, and the dtype float64."""
     state = model.double().state_dict()
@@ -162,9 +169,57 @@ def lm(make: Maker) -> Tensors:
     return tensors | {f"model/cache.{n}.{kind}": cache[kind] for n, cache in enumerate(caches) for kind in (0, 1)}
 
 
+def quantise(make: Maker) -> Tensors:
+    from autograder.assignments.llm.visible.test_quantise import CASES, LINEAR
+
+    code, tensors = make.modules.quantise, Tensors()
+    weights = {part: make.random(5, 12) for part in ("rounding", "zeros")}
+    weights["zeros"][1, 3:6], weights["zeros"][3] = 0, 0
+    weights["ties"] = whole([[7, 1, 3, 5, -14, -1], [-3, -5, 14, 13, 12, 11]], 2, 6) / 2  # 14 / 2 / 7 is exactly 1
+    for part, cases_of_part in CASES.items():
+        tensors[f"{part}/W"] = weights[part]
+        for number, options in enumerate(cases_of_part):
+            numbers, scales = code.quantise(weights[part], **options)
+            tensors |= named(part, {f"numbers.{number}": numbers, f"scales.{number}": scales})
+    numbers, scales = whole(make.rng.integers(-8, 8, size=60).tolist(), 5, 12).char(), make.random(5, 4).abs() + 0.2
+    tensors |= named("given", {"numbers": numbers, "scales": scales, "packed": code.pack(numbers)})
+    tensors["given/weights"] = code.dequantise(numbers, scales)
+    linear, x = code.PackedLinear(**LINEAR).double(), make.random(2, 3, 12)
+    linear.load_state_dict({"packed": tensors["given/packed"], "scales": scales})
+    return tensors | named("linear", {"x": x, "y": linear(x)})
+
+
+def speculative(make: Maker) -> Tensors:
+    from autograder.assignments.llm.visible.test_speculative import CASES, DRAWN, NUMBERS, RUNS, guesses, probabilities
+
+    code, tensors = make.modules.speculative, Tensors()
+    for part, (eighths, numbers) in DRAWN.items():
+        weights = whole(eighths, len(eighths), -1).double() / 8
+        drawn = [[code.draw(row, u) for u in numbers] for row in weights]
+        tensors |= named(f"draw.{part}", {"weights": weights, "tokens": whole(drawn, len(drawn), -1)})
+    for number in range(CASES):
+        rows = probabilities(make.rng, 4, 7), probabilities(make.rng, 3, 7)
+        tokens, accept = guesses(make.rng, *rows, number % 4)
+        case = {"target": torch_of(rows[0]), "draft": torch_of(rows[1])}
+        right = [code.verify(*case.values(), tokens, accept, u) for u in NUMBERS]
+        case |= {"tokens": whole(tokens), "accept": torch_of(accept), "right": whole(right, len(NUMBERS), -1)}
+        tensors |= named(f"verify.{number}", case)
+    target, draft = (torch_of(probabilities(make.rng, 11, 6)) for _ in range(2))
+    uniforms = make.rng.random(100)
+    tensors |= named("speculate", {"target": target, "draft": draft, "uniforms": torch_of(uniforms)})
+
+    def model(table: Any) -> Any:
+        return lambda tokens: table[tokens.cumsum(dim=0) % len(table)]
+
+    for number, (prompt, length, K) in enumerate(RUNS):
+        new, calls = code.speculate(model(target), model(draft), prompt, length, K, iter(uniforms.tolist()))
+        tensors |= named("speculate", {f"tokens.{number}": whole(new), f"calls.{number}": whole([calls])})
+    return tensors
+
+
 def stored_tensors() -> Iterator[tuple[str, Tensors]]:
     """Yield the stored tensors of each stage, by the stage's name."""
     chosen = assignment("llm")
     make = Maker(load_modules(chosen.solution, chosen.modules))
-    for stage in (bpe, flash, lm):
+    for stage in (bpe, flash, lm, quantise, speculative):
         yield stage.__name__, stage(make)

@@ -3,5 +3,7 @@
 from autograder.assignments.llm.formulations.bpe import BPE
 from autograder.assignments.llm.formulations.flash import FLASH
 from autograder.assignments.llm.formulations.lm import LM
+from autograder.assignments.llm.formulations.quantise import QUANTISE
+from autograder.assignments.llm.formulations.speculative import SPECULATIVE
 
-FORMULATIONS = (*BPE, *FLASH, *LM)
+FORMULATIONS = (*BPE, *FLASH, *LM, *QUANTISE, *SPECULATIVE)

@@ -58,3 +58,41 @@ def largest_tensor(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, block: int
     with Largest() as largest:
         tiled_attention(q, k, v, block, block, causal)
     return largest.most
+
+
+def first_token_of(target: torch.Tensor, draft: torch.Tensor, accept: list[float], numbers: list[float]) -> Any:
+    """The distribution of the first token of `speculative.verify` for one guess, (V,).
+
+    Each guess counts as often as the draft draws it. All pairs of a number from `accept` and a u from `numbers` count
+    equally. If both are the centres of equal cells, and every decision changes only between cells, this is exact.
+    """
+    from speculative import verify
+
+    found = torch.zeros(target.size(1))
+    for guess, weight in enumerate(draft[0].tolist()):
+        for first in accept:
+            for u in numbers if weight else ():
+                found[verify(target, draft, [guess], [first], u)[0]] += weight
+    return found / (len(accept) * len(numbers))
+
+
+def speculate_with(
+    target: torch.Tensor, draft: torch.Tensor, prompt: list[int], length: int, K: int, uniforms: list[float]
+) -> Any:
+    """The result of `speculative.speculate` for two models, and the number of calls of the target model.
+
+    The models are tables, (n, V): the probabilities after some tokens are the row that the sum of these tokens selects.
+    """
+    from speculative import speculate
+
+    calls = 0
+
+    def of_draft(tokens: torch.Tensor) -> torch.Tensor:
+        return draft[tokens.cumsum(dim=0) % len(draft)]
+
+    def of_target(tokens: torch.Tensor) -> torch.Tensor:
+        nonlocal calls
+        calls += 1
+        return target[tokens.cumsum(dim=0) % len(target)]
+
+    return [speculate(of_target, of_draft, prompt, length, K, iter(uniforms)), calls]

@@ -1,6 +1,7 @@
 """Checks for the tests of several stages: lists of integers, and text."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,16 @@ def as_ids(value: Any, width: int | None = None) -> np.ndarray | None:
         fits = all(len(row) == width for row in rows)
         return np.array(rows, dtype=np.int64).reshape(-1, width) if fits else None
     return np.array(value, dtype=np.int64)
+
+
+def _plain(token: Any) -> Any:
+    """A tensor without axes as a number."""
+    return token.tolist() if isinstance(token, np.ndarray) else token
+
+
+def centres(cells: int) -> list[float]:
+    """The centres of equal cells from 0 to 1."""
+    return [(cell + 0.5) / cells for cell in range(cells)]
 
 
 class CheckingTestCase(StageTestCase):
@@ -90,3 +101,57 @@ class CheckingTestCase(StageTestCase):
                     f"With T = {T} and D = {D}, queries, keys and the result have {T * D} elements each, all scores "
                     f"{T * T}.",
                 )
+
+    # Few bits
+
+    def assert_bytes(self, actual: Any, expected: np.ndarray, name: str, axes: str) -> None:
+        """Fail unless these are the expected whole numbers, in a type of one byte each."""
+        self.assert_tensor(actual, expected, name, axes)
+        if actual.dtype != expected.dtype:
+            self.wrong(f"{name} should be of type {expected.dtype}, not {actual.dtype}", "The values are right.")
+
+    # Speculative decoding
+
+    def assert_lists(
+        self, calls: Sequence[Callable[[], Any]], expected: Sequence[list[int]], chosen: slice, name: str
+    ) -> None:
+        """Fail unless all calls return the expected tokens.
+
+        All results are compared at once, since a single token hardly tells mistakes apart. The first wrong call is
+        repeated, so that the verdict is about this call.
+
+        Args:
+            chosen: the part of each result that counts.
+        """
+        results = [call() for call in calls]
+        for result, right in zip(results, expected, strict=True):
+            if not isinstance(result, list) or not result:
+                self.assert_ids(result, right, "the result", "place")
+        found = [[_plain(token) for token in result[chosen]] for result in results]
+        rights = [right[chosen] for right in expected]
+        if strange := [token for each in found for token in each if type(token) is not int]:
+            self.checks += 1
+            self.wrong(f"{name} should be whole numbers", f"got  {strange[0]!r:.60}")
+        if wrong := [number for number, right in enumerate(rights) if found[number] != right]:
+            calls[wrong[0]]()
+        if list(map(len, found)) == list(map(len, rights)):
+            self.assert_ids(list(chain(*found)), list(chain(*rights)), name, "place")
+            return
+        width = max(map(len, rights)) + 1
+        padded, right_padded = ([[*each, *[-1] * width][:width] for each in lists] for lists in (found, rights))
+        self.assert_ids(padded, right_padded, f"{name} (-1 where there is none)", "call place", width)
+
+    def check_distribution(self, target: np.ndarray, draft: np.ndarray, cells: int, cells_of_u: int) -> None:
+        """Fail unless the first token is distributed exactly as in the target.
+
+        Args:
+            cells, cells_of_u: numbers of equal cells such that every decision changes only between cells.
+        """
+        found = self.student.drivers.first_token_of(target, draft, centres(cells), centres(cells_of_u))
+        self.assert_tensor(found, target[0], "the distribution of the first token", "V", at_most=1e-6)
+
+    def assert_calls(self, results: Sequence[Any], right: Sequence[int]) -> None:
+        """Fail unless the results of `drivers.speculate_with` have the right numbers of calls."""
+        self.assert_ids([called for _, called in results], list(right), "the number of calls of the target", "run")
+        returned = [result[1] for result, _ in results]
+        self.assert_ids(returned, list(right), "the number of calls that is returned", "run")

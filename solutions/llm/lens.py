@@ -1,0 +1,159 @@
+"""Stage 5: look inside a language model of `lm.py`.
+
+In shapes, L = layers, B = batch, T = positions, H = query heads, V = vocabulary. Everything here computes without
+gradients and changes no weight.
+"""
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from lm import LanguageModel, hidden_keys
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a model computed for a batch of tokens.
+
+    Attributes:
+        stream: the residual stream before the first layer and after each layer, (L + 1, B, T, d_model).
+        weights: the attention weights, (L, B, H, T, T), a row for each query.
+        heads: the outputs of the heads before W_o, (L, B, T, H, d_head).
+        mlps: what each feed-forward network adds to the stream, (L, B, T, d_model).
+    """
+
+    stream: torch.Tensor
+    weights: torch.Tensor
+    heads: torch.Tensor
+    mlps: torch.Tensor
+
+
+@torch.no_grad()
+def run(model: LanguageModel, tokens: torch.Tensor) -> Run:
+    """Given: let a model of `lm.py` (norms before the sub-layers) read tokens, (B, T), and keep what it computes."""
+    x, T = model.embedding(tokens), tokens.size(1)
+    stream, weights, heads, mlps = [x], [], [], []
+    for block in model.blocks:
+        attention = block.attention
+        q, k, v = attention.project(block.norm1(x), 0)
+        share = attention.num_heads // attention.num_kv_heads
+        k, v = k.repeat_interleave(share, dim=1), v.repeat_interleave(share, dim=1)  # (B, H, T, d_head)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(attention.d_head)
+        weights.append(scores.masked_fill(hidden_keys(0, T, 0, attention.window), -math.inf).softmax(dim=-1))
+        heads.append((weights[-1] @ v).transpose(1, 2))  # (B, T, H, d_head)
+        x = x + attention.W_o(heads[-1].flatten(2))
+        mlps.append(block.feed_forward(block.norm2(x)))
+        x = x + mlps[-1]
+        stream.append(x)
+    return Run(torch.stack(stream), torch.stack(weights), torch.stack(heads), torch.stack(mlps))
+
+
+def logit_lens(model: LanguageModel, stream: torch.Tensor) -> torch.Tensor:
+    """Ask after each layer: what would the model predict if it ended here?
+
+    The answer is what the model's last norm and its output layer make of the stream. The output layer is the embedding
+    matrix.
+
+    Args:
+        model: a language model.
+        stream: the residual streams, (L + 1, B, T, d_model).
+
+    Returns:
+        The logits, (L + 1, B, T, V). The last ones are those of the model itself.
+    """
+    ### BEGIN SOLUTION
+    return F.linear(model.norm(stream), model.embedding.weight)
+    ### END SOLUTION
+
+
+def attribution(
+    model: LanguageModel, stream: torch.Tensor, heads: torch.Tensor, mlps: torch.Tensor, target: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Split the logit of a token into the shares of the embedding, of each head and of each feed-forward network.
+
+    The last stream is the sum of all that was added to it: the embedded tokens, of each layer the output of W_o, which
+    is a sum over the heads, and the output of each network. The last norm multiplies by its weight and divides by the
+    root mean square *of the last stream*. Use this divisor for every share. Then the shares add up to the logit.
+
+    Args:
+        model: a language model.
+        stream, heads, mlps: as in `Run`.
+        target: the token whose logit is split, at each position, (B, T).
+
+    Returns:
+        embedding: (B, T).
+        heads: (L, H, B, T).
+        mlps: (L, B, T).
+    """
+    ### BEGIN SOLUTION
+    last = stream[-1]
+    scale = torch.rsqrt(last.pow(2).mean(dim=-1, keepdim=True) + model.norm.eps)  # (B, T, 1)
+    direction = model.norm.weight * model.embedding.weight[target] * scale  # (B, T, d_model)
+    d_head = heads.size(-1)
+    of_heads = []
+    for layer, block in enumerate(model.blocks):
+        W_o = block.attention.W_o.weight.unflatten(1, (-1, d_head))  # (d_model, H d_head) -> (d_model, H, d_head)
+        added = torch.einsum("bthd,mhd->hbtm", heads[layer], W_o)  # (H, B, T, d_model)
+        of_heads.append((added * direction).sum(dim=-1))
+    return (stream[0] * direction).sum(dim=-1), torch.stack(of_heads), (mlps * direction).sum(dim=-1)
+    ### END SOLUTION
+
+
+def induction_score(weights: torch.Tensor, period: int) -> torch.Tensor:
+    """Measure how much each head looks for "what came after this token the last time?".
+
+    In a text that repeats itself, position t has the same token as position t - period. An induction head at t attends
+    to the position after that one, t - period + 1. The score of a head is its mean weight from t to t - period + 1,
+    over all sequences and all t from `period` on. Earlier positions do not count.
+
+    Args:
+        weights: attention weights, (L, B, H, T, T), a row for each query.
+        period: at least 2 and less than T.
+
+    Returns:
+        (L, H).
+    """
+    ### BEGIN SOLUTION
+    T = weights.size(-1)
+    queries = torch.arange(period, T, device=weights.device)
+    return weights[..., queries, queries - period + 1].mean(dim=(1, 3))  # (L, B, H, T - period) -> (L, H)
+    ### END SOLUTION
+
+
+@torch.no_grad()
+def ablate(model: LanguageModel, tokens: torch.Tensor, heads: Collection[tuple[int, int]]) -> torch.Tensor:
+    """Let the model read tokens without some of its heads.
+
+    The output of such a head is replaced by 0 *before* W_o mixes the heads; everything else is computed as usual, and
+    the layers after it see the difference. After the call the model is as it was before.
+
+    Args:
+        model: a language model, in evaluation mode.
+        tokens: (B, T).
+        heads: pairs (layer, query head), both from 0.
+
+    Returns:
+        The logits, (B, T, V).
+    """
+    ### BEGIN SOLUTION
+    handles = []
+    for layer, block in enumerate(model.blocks):
+        d_head = block.attention.d_head
+        out = [head for at, head in heads if at == layer]
+
+        def silence(
+            module: torch.nn.Module, args: tuple[torch.Tensor], out: list[int] = out, d_head: int = d_head
+        ) -> tuple[torch.Tensor]:
+            merged = args[0].unflatten(-1, (-1, d_head)).clone()  # (B, T, H d_head) -> (B, T, H, d_head)
+            merged[:, :, out] = 0
+            return (merged.flatten(2),)
+
+        handles.append(block.attention.W_o.register_forward_pre_hook(silence))
+    try:
+        return model(tokens)[0]
+    finally:
+        for handle in handles:
+            handle.remove()
+    ### END SOLUTION
