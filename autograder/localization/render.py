@@ -74,8 +74,7 @@ def _why(diagnosis: Diagnosis) -> list[str]:
         meant = f" with the inputs of {suspect.instead}" if suspect.instead else " with the wrong inputs"
         return [f"It calls {suspect.called}{meant}."]
     if suspect.kind == "return":
-        returned = " and ".join(suspect.inputs)
-        return [f"Correct code does not return {returned} here." if returned else "It returns the wrong value."]
+        return ["It returns the wrong value."]
     if suspect.step and suspect.before and not repair:
         return [f"Perhaps a step is missing before this line: {suspect.step}."]
     return [f"Expected here: {suspect.step}."] if suspect.step else fixes

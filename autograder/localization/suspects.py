@@ -28,7 +28,6 @@ class Suspect:
     node: int  # its position in the trace
     step: str = ""  # the named step expected there
     before: bool = False  # whether the step is missing before the line
-    inputs: tuple[str, ...] = ()  # the named steps that it uses
     called: str = ""  # the module or function that is called with the wrong inputs
     instead: str = ""  # the neighbouring module to which these inputs belong
     sources: tuple[Line, ...] = ()  # lines of inputs that are right only by weak evidence
@@ -78,11 +77,9 @@ def _wrong_values(alignment: Alignment, given: Given, inside: set[int]) -> Itera
         if line is None:
             continue
         step, before = _missing_step(alignment, node)
-        inputs = [alignment.reference.steps[number].name for number in sorted(alignment.named_before(node))]
         weak, founded = _evidence(alignment, node)
-        founded = (founded or bool(step or inputs)) and not _right_before(alignment, node)
-        own = line in calling
-        yield Suspect(line, "value", node, step, before, tuple(inputs), "", "", weak, founded, own)
+        founded = (founded or bool(step or alignment.named_before(node))) and not _right_before(alignment, node)
+        yield Suspect(line, "value", node, step, before, "", "", weak, founded, line in calling)
 
 
 def _weak_values(alignment: Alignment, given: Given) -> Iterator[Suspect]:
@@ -249,7 +246,7 @@ def _wrong_returns(alignment: Alignment, given: Given) -> Iterator[Suspect]:
             for expected in sets
         ):
             continue
-        yield Suspect(line, "return", max(call.outputs) + 1, inputs=_names(alignment, call.outputs))
+        yield Suspect(line, "return", max(call.outputs) + 1)
 
 
 def _discarded(alignment: Alignment, given: Given, bare: Given) -> Iterator[Suspect]:
@@ -258,12 +255,6 @@ def _discarded(alignment: Alignment, given: Given, bare: Given) -> Iterator[Susp
     for node, line in enumerate(trace.lines):
         if line and trace.made[node] and not alignment.consumers[node] and bare(line) and not given(line):
             yield Suspect(line, "discarded", node)
-
-
-def _names(alignment: Alignment, nodes: tuple[int, ...]) -> tuple[str, ...]:
-    return tuple(
-        dict.fromkeys(alignment.reference.steps[steps[-1]].name for node in nodes if (steps := alignment.named(node)))
-    )
 
 
 def never_called(alignment: Alignment) -> list[str]:
