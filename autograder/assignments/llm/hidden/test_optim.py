@@ -60,7 +60,7 @@ class TestOptimizers(LlmTestCase):
         with self.part("first"):
             self.steps("Muon", [self.muon()], 1)
         with self.part("later"):
-            self.steps("Muon", [self.muon()], self.pick(3, 4), saved=self.pick(0, 2))
+            self.steps("Muon", [self.muon()], self.pick(3, 4), saved=self.pick(1, 2))
         with self.part("groups"):
             self.steps("Muon", [self.muon() for _ in range(3)], 4, varied=True)
 
