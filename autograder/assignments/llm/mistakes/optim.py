@@ -378,6 +378,7 @@ MISTAKES: tuple[Mistake, ...] = (
         'state["u"] = p.grad.clone()',
         "Your momentum is always the last gradient.",
         "The momentum of the last step must survive until the next one.",
+        same_as=("optim.muon-plain-gradient",),
     ),
     _optim(
         "muon-state-not-saved",
@@ -474,6 +475,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "return max(floor, (total - step) / decay)",
         "Your factor falls towards 0 and stops at the floor.",
         "The line from 1 to the floor is straight, and reaches the floor only at the end.",
+        same_as=("optim.wsd-floor-ignored",),
     ),
     _optim(
         "wsd-negative-after-the-end",

@@ -7,6 +7,6 @@ def orthogonalise(G: torch.Tensor, steps: int = 5) -> torch.Tensor:
     """(n, m) -> (n, m): compute the singular value decomposition, and change each singular value on its own."""
     left, values, right = torch.linalg.svd(G, full_matrices=False)
     values = values / (values.square().sum().sqrt() + 1e-7)
-    for _ in range(steps):
-        values = values * (3.4445 - 4.775 * values**2 + 2.0315 * values**4)
+    while steps > 0:
+        values, steps = values * (3.4445 - 4.775 * values**2 + 2.0315 * values**4), steps - 1
     return left @ torch.diag(values) @ right

@@ -34,7 +34,7 @@ MUON = (
     ((("lr", 0.1), ("momentum", 0.5), ("weight_decay", 0.0), ("steps", 3)), ((4, 4),)),
 )
 RATES = [[0.3, 0.1], [0.5, 0.2], [0.1, 0.4], [0.2, 0.3]]
-MISSING = ((0, 1), (2, 1), (2, 2))  # (step, parameter) without a gradient
+MISSING = ((0, 0), (2, 1), (2, 2))  # (step, parameter) without a gradient
 MATRICES = {"wide": ((3, 5, 5), (1, 4, 5), (4, 4, 2)), "tall": ((5, 3, 5), (4, 1, 3)), "zeros": ((2, 3, 5),)}  # n, m, steps
 # Name, kind, sizes. "shared" has the weight of the row with this number.
 MODELS = {
@@ -50,6 +50,6 @@ MODELS = {
 }
 # step, total, warmup, decay, floor
 SCHEDULES = {
-    "whole": [(step, 12, 4, 5, 0.1) for step in range(12)],
+    "whole": [(step, 12, 4, 5, 0.3) for step in range(12)],
     "borders": [(12, 12, 4, 5, 0.1), (30, 12, 4, 5, 0.1), (0, 6, 0, 3), (4, 6, 0, 3), (6, 6, 2, 0, 0.2), (5, 6, 2, 0)],
 }
