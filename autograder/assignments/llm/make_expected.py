@@ -203,9 +203,26 @@ def optim(make: Maker) -> Tensors:
     return tensors
 
 
+def lens(make: Maker) -> Tensors:
+    from autograder.assignments.llm.visible.test_lens import ABLATED, MODEL, PERIOD
+
+    code = make.modules.lens
+    model = fill(make, make.modules.lm.LanguageModel(**MODEL))
+    tokens, target = (whole(make.rng.integers(MODEL["vocab_size"], size=12).tolist(), 2, 6) for _ in range(2))
+    run = code.run(model, tokens)
+    shares = code.attribution(model, run.stream, run.heads, run.mlps, target)
+    given = {"tokens": tokens, "target": target, "stream": run.stream, "heads": run.heads, "mlps": run.mlps}
+    results = {"logits": code.logit_lens(model, run.stream), "whole": model(tokens)[0]}
+    results |= {f"share_of_{part}": share for part, share in zip(("embedding", "heads", "mlps"), shares, strict=True)}
+    results |= {f"ablated.{part}": code.ablate(model, tokens, heads) for part, heads in ABLATED.items()}
+    weights = make.random(2, 3, 4, 11, 11).softmax(dim=-1)
+    score = {"weights": weights, "score": code.induction_score(weights, PERIOD)}
+    return named("weights", model.state_dict()) | named("run", given | results) | named("induction", score)
+
+
 def stored_tensors() -> Iterator[tuple[str, Tensors]]:
     """Yield the stored tensors of each stage, by the stage's name."""
     chosen = assignment("llm")
     make = Maker(load_modules(chosen.solution, chosen.modules))
-    for stage in (bpe, flash, lm, optim):
+    for stage in (bpe, flash, lm, optim, lens):
         yield stage.__name__, stage(make)

@@ -2,7 +2,8 @@
 
 from autograder.assignments.llm.formulations.bpe import BPE
 from autograder.assignments.llm.formulations.flash import FLASH
+from autograder.assignments.llm.formulations.lens import LENS
 from autograder.assignments.llm.formulations.lm import LM
 from autograder.assignments.llm.formulations.optim import OPTIM
 
-FORMULATIONS = (*BPE, *FLASH, *LM, *OPTIM)
+FORMULATIONS = (*BPE, *FLASH, *LM, *OPTIM, *LENS)

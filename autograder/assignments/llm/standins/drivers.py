@@ -144,3 +144,11 @@ def split_of(rows: list[tuple[str, str, list[int]]]) -> Any:
     if not isinstance(result, (list, tuple)):
         return result
     return [sorted(numbers.get(id(p), -1) for p in part) for part in result]
+
+
+def run_of(model: Any, tokens: torch.Tensor) -> list[torch.Tensor]:
+    """`lens.run`: the residual streams, the attention weights, and the outputs of heads and networks."""
+    from lens import run
+
+    kept = run(model, tokens)
+    return [kept.stream, kept.weights, kept.heads, kept.mlps]
