@@ -154,11 +154,9 @@ OPTIM = [
         "wsd-minimum",
         "wsd",
         """
-        rising = (step + 1) / warmup if step < warmup else 1
+        rising = (step + 1) / warmup if step < warmup else 1.0
         left = max(total - step, 0)
-        falling = floor + (1 - floor) * left / decay if left < decay or left == 0 and decay else float(left > 0 or floor)
-        if left == 0:
-            falling = floor
+        falling = floor + (1 - floor) * min(left / max(decay, 1), 1)
         return min(rising, falling)
         """,
     ),

@@ -11,6 +11,11 @@ from autograder.grading.hidden_case import Twins
 class TestLens(LlmTestCase):
     layers = 3
 
+    @property
+    def solution(self) -> Any:
+        """The reference's modules; only for `right`."""
+        return self.reference
+
     def weight(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
         """Random values; a norm's weight differs in every feature."""
         return 1 + 0.3 * self.random(*shape) if "norm" in name else self.random(*shape) / np.sqrt(shape[-1])
@@ -26,17 +31,15 @@ class TestLens(LlmTestCase):
 
     def run_model(self, model: Twins, tokens: np.ndarray) -> Any:
         """What the model computes: streams, weights, outputs of heads and networks."""
-        return self.right(lambda reference: self.reference.drivers.run_of(reference, tokens), model.reference)
+        return self.right(lambda reference: self.solution.drivers.run_of(reference, tokens), model.reference)
 
     def test_logit_lens(self):
         """Other sizes, and streams that no model computed."""
         model, tokens, _ = self.model()
         stream = self.run_model(model, tokens)[0]
         for given in (stream, self.random(*stream.shape)):
-            right = self.right(lambda m, x=given: self.reference.lens.logit_lens(m, x), model.reference)
-            self.assert_tensor(
-                self.student.lens.logit_lens(model.student, given), right, "the logits", "layers B T V"
-            )
+            right = self.right(lambda m, x=given: self.solution.lens.logit_lens(m, x), model.reference)
+            self.assert_tensor(self.student.lens.logit_lens(model.student, given), right, "the logits", "layers B T V")
 
     def test_attribution(self):
         """Other sizes; then the shares add up to the logit."""
@@ -45,7 +48,7 @@ class TestLens(LlmTestCase):
                 model, tokens, _ = self.model()
                 stream, _, heads, mlps = self.run_model(model, tokens)
                 given = stream, heads, mlps, self.rng.permutation(tokens.ravel()).reshape(tokens.shape)
-                right = self.right(lambda m, a=given: self.reference.lens.attribution(m, *a), model.reference)
+                right = self.right(lambda m, a=given: self.solution.lens.attribution(m, *a), model.reference)
                 shares = self.items(self.student.lens.attribution(model.student, *given), 3, "attribution")
                 self.assert_tensor(shares[number], right[number], f"the shares of the {part}", axes)
 
@@ -84,5 +87,5 @@ class TestLens(LlmTestCase):
 
     def ablated(self, model: Twins, tokens: np.ndarray, heads: list[tuple[int, int]]) -> None:
         """Fail unless the logits without these heads are correct."""
-        right = self.right(lambda m: self.reference.lens.ablate(m, tokens, heads), model.reference)
+        right = self.right(lambda m: self.solution.lens.ablate(m, tokens, heads), model.reference)
         self.assert_tensor(self.student.lens.ablate(model.student, tokens, heads), right, "the logits", "B T V")

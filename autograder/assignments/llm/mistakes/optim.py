@@ -129,7 +129,7 @@ MISTAKES: tuple[Mistake, ...] = (
         ADAMW_MOVE,
         ADAMW_MOVE.replace('(v.sqrt() + group["eps"])', '(v + group["eps"]).sqrt()'),
         "You add eps before you take the root.",
-        "With a tiny gradient, eps inside or outside the root makes a large difference. See the last line of the formula.",
+        "For a tiny gradient, eps inside the root is much larger. See the last line of the formula.",
     ),
     _optim(
         "adamw-no-root",

@@ -1,5 +1,7 @@
 """The inputs of the visible tests that are not tensors."""
 
+from typing import Any
+
 # Our own text. Its words share beginnings and endings; "aaaa" overlaps itself; some letters have several bytes.
 TEXT = (
     "the bat sat on the mat, and the cat that sat at the bath was mad. aaaa haaaa! "
@@ -35,7 +37,11 @@ MUON = (
 )
 RATES = [[0.3, 0.1], [0.5, 0.2], [0.1, 0.4], [0.2, 0.3]]
 MISSING = ((0, 0), (2, 1), (2, 2))  # (step, parameter) without a gradient
-MATRICES = {"wide": ((3, 5, 5), (1, 4, 5), (4, 4, 2)), "tall": ((5, 3, 5), (4, 1, 3)), "zeros": ((2, 3, 5),)}  # n, m, steps
+MATRICES = {
+    "wide": ((3, 5, 5), (1, 4, 5), (4, 4, 2)),
+    "tall": ((5, 3, 5), (4, 1, 3)),
+    "zeros": ((2, 3, 5),),
+}  # n, m, steps
 # Name, kind, sizes. "shared" has the weight of the row with this number.
 MODELS = {
     "kinds": [
@@ -49,7 +55,7 @@ MODELS = {
     "shared": [("tokens", "embedding", [7, 4]), ("hidden", "linear", [4, 4]), ("output", "shared", [0])],
 }
 # step, total, warmup, decay, floor
-SCHEDULES = {
+SCHEDULES: dict[str, list[tuple[Any, ...]]] = {
     "whole": [(step, 12, 4, 5, 0.3) for step in range(12)],
     "borders": [(12, 12, 4, 5, 0.1), (30, 12, 4, 5, 0.1), (0, 6, 0, 3), (4, 6, 0, 3), (6, 6, 2, 0, 0.2), (5, 6, 2, 0)],
 }
