@@ -18,8 +18,8 @@ SCORE = "return weights[..., queries, queries - period + 1].mean(dim=(1, 3))"
 OUT = "out = [head for at, head in heads if at == layer]"
 MERGED = "merged = args[0].unflatten(-1, (-1, d_head)).clone()"
 SILENCE = "merged[:, :, out] = 0"
-REMOVE = "handle.remove()"
-HOOK = "handles.append(block.attention.W_o.register_forward_pre_hook(silence))"
+REMOVE = "hook.remove()"
+HOOK = "hooks.append(block.attention.W_o.register_forward_pre_hook(silence))"
 
 OUTPUT = "What does the model itself do with its last stream before it has logits?"
 DIVISOR = "The docstring says which divisor every share uses. Only then do the shares add up to the logit."
@@ -250,7 +250,7 @@ MISTAKES: tuple[Mistake, ...] = (
     _lens(
         "ablate-after-w-o",
         HOOK,
-        "handles.append(block.attention.W_o.register_forward_hook("
+        "hooks.append(block.attention.W_o.register_forward_hook("
         "lambda module, args, y, out=out, d_head=d_head: silence(module, (y,), out, d_head)[0]))",
         "You silence a part of the output of the attention, after the heads are mixed.",
         BEFORE,
