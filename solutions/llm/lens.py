@@ -138,7 +138,7 @@ def ablate(model: LanguageModel, tokens: torch.Tensor, heads: Collection[tuple[i
         The logits, (B, T, V).
     """
     ### BEGIN SOLUTION
-    handles = []
+    hooks = []
     for layer, block in enumerate(model.blocks):
         d_head = block.attention.d_head
         out = [head for at, head in heads if at == layer]
@@ -150,10 +150,10 @@ def ablate(model: LanguageModel, tokens: torch.Tensor, heads: Collection[tuple[i
             merged[:, :, out] = 0
             return (merged.flatten(2),)
 
-        handles.append(block.attention.W_o.register_forward_pre_hook(silence))
+        hooks.append(block.attention.W_o.register_forward_pre_hook(silence))
     try:
         return model(tokens)[0]
     finally:
-        for handle in handles:
-            handle.remove()
+        for hook in hooks:
+            hook.remove()
     ### END SOLUTION

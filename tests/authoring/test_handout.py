@@ -227,7 +227,7 @@ def test_there_is_a_page_to_start_from(shipped, unpacked):
     )
     assert done.returncode == 0, done.stderr
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
-    assert "1 Multi-head attention 1_mha.ipynb mha.py 0 of 30" in lines
+    assert "1 Multi-head attention mha.py 0 of 30" in lines
     assert lines[-1] == "all 0 of 110"
 
 

@@ -1,5 +1,6 @@
 """The stored tensors of the visible tests: inputs and the reference's results (`make expected`)."""
 
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -169,6 +170,56 @@ def lm(make: Maker) -> Tensors:
     return tensors | {f"model/cache.{n}.{kind}": cache[kind] for n, cache in enumerate(caches) for kind in (0, 1)}
 
 
+def optim(make: Maker) -> Tensors:
+    from autograder.assignments.llm.standins import drivers
+    from autograder.assignments.llm.visible.test_optim import CASES
+
+    code, tensors = make.modules.optim, Tensors()
+    sys.modules["optim"] = code  # the drivers import it
+    for name, groups in (("AdamW", cases.ADAMW), ("Muon", cases.MUON)):
+        for part, (number, steps, varied, saved) in CASES.items():
+            sent = [(list(options), [make.random(*shape) for shape in shapes]) for options, shapes in groups[:number]]
+            parameters = [p for _, own in sent for p in own]
+            gradients: list[list[Any]] = [[make.random(*p.shape) for p in parameters] for _ in range(steps)]
+            for step, p in cases.MISSING if varied else ():
+                gradients[step][p] = None
+            after, _ = drivers.optimize(name, sent, gradients, cases.RATES[:steps] if varied else [], saved)
+            rows = {"g": gradients, "after": after}
+            tensors |= {f"{name}.{part}/p.{n}": p for n, p in enumerate(parameters)}
+            for kind, steps_of in rows.items():
+                for step, row in enumerate(steps_of):
+                    kept = {f"{kind}.{step}.{n}": value for n, value in enumerate(row) if value is not None}
+                    tensors |= named(f"{name}.{part}", kept)
+    for part, sizes in cases.MATRICES.items():
+        for number, (n, m, steps) in enumerate(sizes):
+            G = make.random(n, m) * (part != "zeros")
+            tensors |= named(f"{part}.{number}", {"G": G, "X": code.orthogonalise(G, steps)})
+    for part, model in cases.MODELS.items():
+        hidden, others = drivers.split_of(model)
+        tensors |= named(f"split.{part}", {"hidden": whole(hidden), "others": whole(others)})
+    for part, schedule in cases.SCHEDULES.items():
+        tensors[f"wsd/{part}"] = torch_of([code.wsd(*given) for given in schedule])
+    del sys.modules["optim"]
+    return tensors
+
+
+def lens(make: Maker) -> Tensors:
+    from autograder.assignments.llm.visible.test_lens import ABLATED, MODEL, PERIOD
+
+    code = make.modules.lens
+    model = fill(make, make.modules.lm.LanguageModel(**MODEL))
+    tokens, target = (whole(make.rng.integers(MODEL["vocab_size"], size=12).tolist(), 2, 6) for _ in range(2))
+    run = code.run(model, tokens)
+    shares = code.attribution(model, run.stream, run.heads, run.mlps, target)
+    given = {"tokens": tokens, "target": target, "stream": run.stream, "heads": run.heads, "mlps": run.mlps}
+    results = {"logits": code.logit_lens(model, run.stream), "whole": model(tokens)[0]}
+    results |= {f"share_of_{part}": share for part, share in zip(("embedding", "heads", "mlps"), shares, strict=True)}
+    results |= {f"ablated.{part}": code.ablate(model, tokens, heads) for part, heads in ABLATED.items()}
+    weights = make.random(2, 3, 4, 11, 11).softmax(dim=-1)
+    score = {"weights": weights, "score": code.induction_score(weights, PERIOD)}
+    return named("weights", model.state_dict()) | named("run", given | results) | named("induction", score)
+
+
 def quantise(make: Maker) -> Tensors:
     from autograder.assignments.llm.visible.test_quantise import CASES, LINEAR
 
@@ -221,5 +272,5 @@ def stored_tensors() -> Iterator[tuple[str, Tensors]]:
     """Yield the stored tensors of each stage, by the stage's name."""
     chosen = assignment("llm")
     make = Maker(load_modules(chosen.solution, chosen.modules))
-    for stage in (bpe, flash, lm, quantise, speculative):
+    for stage in (bpe, flash, lm, optim, lens, quantise, speculative):
         yield stage.__name__, stage(make)

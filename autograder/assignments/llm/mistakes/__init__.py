@@ -1,5 +1,7 @@
 """The known mistakes of each stage: small changes to the reference modules, with hints. Never shipped."""
 
-from autograder.assignments.llm.mistakes import bpe, flash, lm, quantise, speculative
+from autograder.assignments.llm.mistakes import bpe, flash, lens, lm, optim, quantise, speculative
 
-MISTAKES = (*bpe.MISTAKES, *flash.MISTAKES, *lm.MISTAKES, *quantise.MISTAKES, *speculative.MISTAKES)
+MISTAKES = tuple(
+    mistake for stage in (bpe, flash, lm, optim, lens, quantise, speculative) for mistake in stage.MISTAKES
+)

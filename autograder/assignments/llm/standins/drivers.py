@@ -1,8 +1,11 @@
-"""Test code that runs in the student's process: dicts, bytes and tokenizers cannot be sent."""
+"""Test code that runs in the student's process: dicts, bytes, tokenizers and optimizers cannot be sent."""
 
+import copy
+import inspect
 from typing import Any
 
 import torch
+from torch import nn
 from torch.overrides import TorchFunctionMode
 
 
@@ -58,6 +61,97 @@ def largest_tensor(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, block: int
     with Largest() as largest:
         tiled_attention(q, k, v, block, block, causal)
     return largest.most
+
+
+Parameters = list[torch.Tensor]
+
+
+def optimize(
+    name: str,
+    groups: list[tuple[list[tuple[str, Any]], Parameters]],
+    gradients: list[list[torch.Tensor | None]],
+    rates: list[list[float]],
+    saved: int,
+) -> tuple[list[Parameters], list[torch.Tensor | None]]:
+    """Let an optimizer of `optim` take some steps.
+
+    Args:
+        name: the class.
+        groups: the options and the initial parameters of each group.
+        gradients: for each step, the gradients of all parameters.
+        rates: for each step, the learning rates of all groups; if empty, they do not change.
+        saved: after this many steps, a new optimizer continues with the state of the old one; 0 for never.
+
+    Returns:
+        The parameters after each step, and the gradients after the last.
+    """
+    import optim
+
+    for method in ("add_param_group", "load_state_dict", "state_dict"):  # else the first optimizer imports the compiler
+        setattr(torch.optim.Optimizer, method, inspect.unwrap(getattr(torch.optim.Optimizer, method)))
+
+    def build(tensors: Parameters) -> Any:
+        left = [nn.Parameter(tensor.detach().clone()) for tensor in tensors]
+        rows = []
+        for options, own in groups:
+            rows.append({"params": left[: len(own)], **dict(options)})
+            left = left[len(own) :]
+        return getattr(optim, name)(rows)
+
+    def parameters() -> list[Any]:
+        return [p for group in optimizer.param_groups for p in group["params"]]
+
+    optimizer, after = build([tensor for _, own in groups for tensor in own]), []
+    for step, row in enumerate(gradients):
+        if saved and step == saved:
+            state = copy.deepcopy(optimizer.state_dict())
+            optimizer = build(parameters())
+            optimizer.load_state_dict(state)
+        for group, rate in zip(optimizer.param_groups, rates[step] if rates else [], strict=bool(rates)):
+            group["lr"] = rate
+        for p, gradient in zip(parameters(), row, strict=True):
+            p.grad = None if gradient is None else gradient.clone()
+        optimizer.step()
+        after.append([p.detach().clone() for p in parameters()])
+    return after, [p.grad for p in parameters()]
+
+
+def _build_model(rows: list[tuple[str, str, list[int]]]) -> nn.Module:
+    """A module with a submodule or parameter for each row: its name, its kind, and its sizes or the name it shares."""
+    model = nn.Module()
+    for name, kind, sizes in rows:
+        if kind == "parameter":
+            model.register_parameter(name, nn.Parameter(torch.zeros(sizes)))
+        elif kind == "shared":  # a linear layer with the weight of another module
+            weight: Any = model.get_submodule(rows[sizes[0]][0]).weight
+            linear = nn.Linear(weight.size(1), weight.size(0), bias=False)
+            linear.weight = weight
+            model.add_module(name, linear)
+        else:
+            kinds = {"linear": nn.Linear, "embedding": nn.Embedding, "norm": nn.LayerNorm, "conv": nn.Conv1d}
+            layer = kinds[kind](*sizes)
+            model.add_module(name, nn.Sequential(nn.ReLU(), layer) if kind == "linear" else layer)
+    return model
+
+
+def split_of(rows: list[tuple[str, str, list[int]]]) -> Any:
+    """`optim.split` of a model: the numbers of the parameters in each list, in increasing order; -1 for others."""
+    from optim import split
+
+    model = _build_model(rows)
+    numbers = {id(p): number for number, p in enumerate(model.parameters())}
+    result = split(model)
+    if not isinstance(result, (list, tuple)):
+        return result
+    return [sorted(numbers.get(id(p), -1) for p in part) for part in result]
+
+
+def run_of(model: Any, tokens: torch.Tensor) -> list[torch.Tensor]:
+    """`lens.run`: the residual streams, the attention weights, and the outputs of heads and networks."""
+    from lens import run
+
+    kept = run(model, tokens)
+    return [kept.stream, kept.weights, kept.heads, kept.mlps]
 
 
 def first_token_of(target: torch.Tensor, draft: torch.Tensor, accept: list[float], numbers: list[float]) -> Any:

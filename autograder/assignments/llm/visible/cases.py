@@ -1,5 +1,7 @@
 """The inputs of the visible tests that are not tensors."""
 
+from typing import Any
+
 # Our own text. Its words share beginnings and endings; "aaaa" overlaps itself; some letters have several bytes.
 TEXT = (
     "the bat sat on the mat, and the cat that sat at the bath was mad. aaaa haaaa! "
@@ -23,3 +25,37 @@ WORD_CASES = [b"cbcdbca", b"bcd", b"abcd", b"cdbdabcd", b"x", "bä".encode(), b"
 SPECIAL = ["<|a", "<|a|>", "(b*)"]
 ENCODED = "cd abcd<|a|>abab<|a(b*) ab"
 DECODED = "Bären hören schöne Töne"
+
+# The options of each group, and the shapes of its parameters. The large rates make every mistake visible.
+ADAMW = (
+    ((("lr", 0.3), ("betas", (0.8, 0.95)), ("eps", 0.01), ("weight_decay", 0.5)), ((3, 4), (5,))),
+    ((("lr", 0.1), ("betas", (0.5, 0.8)), ("eps", 0.1), ("weight_decay", 0.0)), ((2, 3),)),
+)
+MUON = (
+    ((("lr", 0.3), ("momentum", 0.8), ("weight_decay", 0.5), ("steps", 5)), ((3, 5), (6, 3))),
+    ((("lr", 0.1), ("momentum", 0.5), ("weight_decay", 0.0), ("steps", 3)), ((4, 4),)),
+)
+RATES = [[0.3, 0.1], [0.5, 0.2], [0.1, 0.4], [0.2, 0.3]]
+MISSING = ((0, 0), (2, 1), (2, 2))  # (step, parameter) without a gradient
+MATRICES = {
+    "wide": ((3, 5, 5), (1, 4, 5), (4, 4, 2)),
+    "tall": ((5, 3, 5), (4, 1, 3)),
+    "zeros": ((2, 3, 5),),
+}  # n, m, steps
+# Name, kind, sizes. "shared" has the weight of the row with this number.
+MODELS = {
+    "kinds": [
+        ("table", "embedding", [7, 4]),
+        ("embedding_projection", "linear", [4, 6]),
+        ("norm", "norm", [4]),
+        ("filters", "conv", [4, 4, 3]),
+        ("mixing", "parameter", [4, 4]),
+        ("scale", "parameter", [4]),
+    ],
+    "shared": [("tokens", "embedding", [7, 4]), ("hidden", "linear", [4, 4]), ("output", "shared", [0])],
+}
+# step, total, warmup, decay, floor
+SCHEDULES: dict[str, list[tuple[Any, ...]]] = {
+    "whole": [(step, 12, 4, 5, 0.3) for step in range(12)],
+    "borders": [(12, 12, 4, 5, 0.1), (30, 12, 4, 5, 0.1), (0, 6, 0, 3), (4, 6, 0, 3), (6, 6, 2, 0, 0.2), (5, 6, 2, 0)],
+}

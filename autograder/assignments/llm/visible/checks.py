@@ -102,6 +102,43 @@ class CheckingTestCase(StageTestCase):
                     f"{T * T}.",
                 )
 
+    # Optimizers
+
+    def assert_steps(
+        self, name: str, groups: Any, gradients: Any, expected: Any, rates: Any = (), saved: int = 0
+    ) -> None:
+        """Fail unless an optimizer moves the parameters as expected in each step, and leaves the gradients unchanged.
+
+        Args:
+            name, groups, gradients, rates, saved: see `standins.drivers.optimize`.
+            expected: the parameters after each step.
+        """
+        after, left = self.student.drivers.optimize(name, groups, gradients, list(rates), saved)
+        for step, (row, right) in enumerate(zip(after, expected, strict=True)):
+            for number, (actual, wanted) in enumerate(zip(row, right, strict=True)):
+                axes = " ".join("nm"[: wanted.ndim])
+                self.assert_tensor(actual, wanted, f"parameter {number + 1} after step {step + 1}", axes)
+        with self.minor():
+            for gradient, before in zip(left, gradients[-1], strict=True):
+                self.checks += 1
+                if before is not None and not self.equal(gradient, before):
+                    self.argument_changed("p.grad")
+
+    def assert_split(self, rows: Any, expected: Any) -> None:
+        """Fail unless the parameters of a model are in the expected lists."""
+        parts = self.items(self.student.drivers.split_of(rows), 2, "split")
+        for name, part, right in zip(("for Muon", "of the others"), parts, expected, strict=True):
+            self.assert_ids(part, right, f"the list {name} (numbers in the order of model.parameters())", "parameter")
+
+    def assert_factors(self, cases: Sequence[Sequence[Any]], expected: Any) -> None:
+        """Fail unless `wsd` returns these factors."""
+        for given, right in zip(cases, expected, strict=True):
+            factor = self.student.optim.wsd(*given)
+            self.checks += 1
+            if not isinstance(factor, (int, float)):
+                self.wrong("the factor should be a number", f"got  {factor!r:.60}")
+            self.assert_tensor(np.array(float(factor)), np.array(float(right)), f"the factor in step {given[0]}", "")
+
     # Few bits
 
     def assert_bytes(self, actual: Any, expected: np.ndarray, name: str, axes: str) -> None:

@@ -1,0 +1,91 @@
+"""Stage 5, hidden: other sizes, one group, windows, other periods, no head and all heads."""
+
+from typing import Any
+
+import numpy as np
+
+from autograder.assignments.llm.hidden.cases import LlmTestCase
+from autograder.grading.hidden_case import Twins
+
+
+class TestLens(LlmTestCase):
+    layers = 3
+
+    @property
+    def solution(self) -> Any:
+        """The reference's modules; only for `right`."""
+        return self.reference
+
+    def weight(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
+        """Random values; a norm's weight differs in every feature."""
+        return 1 + 0.3 * self.random(*shape) if "norm" in name else self.random(*shape) / np.sqrt(shape[-1])
+
+    def model(self) -> tuple[Twins, np.ndarray, int]:
+        """A small model, tokens, and the number of its heads."""
+        G, share, d_head, V = self.pick(1, 2), self.pick(2, 3), self.pick(4, 6), self.pick(13, 20)
+        sizes = {"vocab_size": V, "d_model": G * share * d_head, "num_heads": G * share, "num_kv_heads": G}
+        sizes |= {"num_layers": self.layers, "d_ff": self.pick(7, 9)}
+        windows = [None, self.pick(2, 3)]
+        model = self.twins(lambda modules: modules.lm.LanguageModel(**sizes, windows=windows))
+        return model, self.rng.integers(V, size=(2, self.pick(4, 6))), G * share
+
+    def run_model(self, model: Twins, tokens: np.ndarray) -> Any:
+        """What the model computes: streams, weights, outputs of heads and networks."""
+        return self.right(lambda reference: self.solution.drivers.run_of(reference, tokens), model.reference)
+
+    def test_logit_lens(self):
+        """Other sizes, and streams that no model computed."""
+        model, tokens, _ = self.model()
+        stream = self.run_model(model, tokens)[0]
+        for given in (stream, self.random(*stream.shape)):
+            right = self.right(lambda m: self.solution.lens.logit_lens(m, given), model.reference)  # noqa: B023
+            self.assert_tensor(self.student.lens.logit_lens(model.student, given), right, "the logits", "layers B T V")
+
+    def test_attribution(self):
+        """Other sizes; then the shares add up to the logit."""
+        for number, (part, axes) in enumerate({"embedding": "B T", "heads": "L H B T", "mlps": "L B T"}.items()):
+            with self.part(part):
+                model, tokens, _ = self.model()
+                stream, _, heads, mlps = self.run_model(model, tokens)
+                given = stream, heads, mlps, self.rng.permutation(tokens.ravel()).reshape(tokens.shape)
+                right = self.right(lambda m: self.solution.lens.attribution(m, *given), model.reference)  # noqa: B023
+                shares = self.items(self.student.lens.attribution(model.student, *given), 3, "attribution")
+                self.assert_tensor(shares[number], right[number], f"the shares of the {part}", axes)
+
+    def test_induction_score(self):
+        """Other sizes and periods."""
+        with self.part("score"):
+            for period in (2, self.pick(3, 5), 8):
+                weights = self.rng.dirichlet(np.ones(9), size=(*self.sizes(3, 2, 5), 9))
+                call = lambda m, w=weights, p=period: m.lens.induction_score(w, p)  # noqa: E731
+                self.assert_tensor(call(self.student), self.right(call, self.reference), "the score", "L H")
+        with self.part("pattern"):
+            T, period = self.pick(12, 15), self.pick(3, 5)
+            patterns = np.zeros((1, 2, 2, T, T))
+            for head, back in enumerate((period - 1, period)):
+                patterns[0, :, head, np.arange(T), np.maximum(np.arange(T) - back, 0)] = 1
+            score = self.student.lens.induction_score(patterns, period)
+            self.assert_tensor(score, np.array([[1.0, 0.0]]), "the score of a perfect head and of another", "L H")
+            self.keeps_arguments(self.student.lens.induction_score, {"weights": patterns, "period": period})
+
+    def test_ablate(self):
+        """Other sizes, no head, all heads of a layer, several heads."""
+        for part in ("one", "several", "restored"):
+            with self.part(part):
+                model, tokens, H = self.model()
+                chosen = [(self.pick(*range(self.layers)), self.pick(*range(H)))]
+                if part == "one":
+                    self.ablated(model, tokens, [])
+                else:
+                    chosen += [(0, self.pick(*range(H))), *((self.layers - 1, head) for head in range(H))]
+                if part == "restored":
+                    self.needs("one", "several")
+                    self.student.lens.ablate(model.student, tokens, chosen)
+                    self.same(lambda m: m(tokens)[0], model, "the logits of the whole model afterwards", "B T V")  # noqa: B023
+                else:
+                    self.ablated(model, tokens, chosen)
+
+    def ablated(self, model: Twins, tokens: np.ndarray, heads: list[tuple[int, int]]) -> None:
+        """Fail unless the logits without these heads are correct."""
+        right = self.right(lambda m: self.solution.lens.ablate(m, tokens, heads), model.reference)
+        self.assert_tensor(self.student.lens.ablate(model.student, tokens, heads), right, "the logits", "B T V")

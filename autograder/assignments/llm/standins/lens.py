@@ -1,0 +1,1 @@
+"""Stand-in for lens.py: empty, since no other stage uses it."""

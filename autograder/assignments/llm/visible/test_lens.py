@@ -1,0 +1,66 @@
+"""Stage 5: a look inside a model."""
+
+from typing import Any
+
+import numpy as np
+
+from autograder.assignments.llm.visible.checks import CheckingTestCase
+
+MODEL: dict[str, Any] = {"vocab_size": 19, "d_model": 24, "num_layers": 2, "num_heads": 4, "num_kv_heads": 2}
+MODEL |= {"d_ff": 10, "windows": [None, 3]}
+ABLATED = {"one": [(0, 1)], "several": [(0, 3), (1, 0), (1, 2)]}  # (layer, head)
+PERIOD = 4
+
+
+class TestLens(CheckingTestCase):
+    def model(self) -> Any:
+        """A model with the stored weights."""
+        model = self.student.lm.LanguageModel(**MODEL)
+        model.load_state(self.stored("weights"))
+        return model
+
+    def test_logit_lens(self):
+        """The logits after the embedding and after each of two layers."""
+        stored = self.stored("run")
+        logits = self.student.lens.logit_lens(self.model(), stored["stream"])
+        self.assert_tensor(logits, stored["logits"], "the logits", "layers B T V")
+
+    def test_attribution(self):
+        """The shares of the embedding, of eight heads and of two networks in the logit of a token."""
+        stored = self.stored("run")
+        given = [stored[name] for name in ("stream", "heads", "mlps", "target")]
+        shares: Any = None
+        for number, (part, axes) in enumerate({"embedding": "B T", "heads": "L H B T", "mlps": "L B T"}.items()):
+            with self.part(part):
+                shares = shares or self.items(self.student.lens.attribution(self.model(), *given), 3, "attribution")
+                self.assert_tensor(shares[number], stored[f"share_of_{part}"], f"the shares of the {part}", axes)
+
+    def test_induction_score(self):
+        """Random weights of eight heads; and a head that always looks at the right position."""
+        with self.part("score"):
+            stored = self.stored("induction")
+            score = self.student.lens.induction_score(stored["weights"], PERIOD)
+            self.assert_tensor(score, stored["score"], "the score", "L H")
+        with self.part("pattern"):
+            self.check_pattern(9, 3)
+
+    def check_pattern(self, T: int, period: int) -> None:
+        """Fail unless only a head that attends to the position after the last occurrence has the score 1."""
+        patterns = np.zeros((1, 1, 3, T, T))
+        for head, back in enumerate((period - 1, period, 1)):
+            patterns[0, 0, head, np.arange(T), np.maximum(np.arange(T) - back, 0)] = 1
+        score = self.student.lens.induction_score(patterns, period)
+        self.assert_tensor(score, np.array([[1.0, 0.0, 0.0]]), "the score of a perfect head and of two others", "L H")
+
+    def test_ablate(self):
+        """A model without one head, and without three; afterwards it is as before."""
+        stored, model = self.stored("run"), self.model()
+        for part, heads in ABLATED.items():
+            with self.part(part):
+                logits = self.student.lens.ablate(self.model(), stored["tokens"], heads)
+                self.assert_tensor(logits, stored[f"ablated.{part}"], "the logits", "B T V")
+        with self.part("restored"):
+            self.needs("one", "several")
+            self.student.lens.ablate(model, stored["tokens"], ABLATED["several"])
+            logits, _ = self.items(model(stored["tokens"]), 2, "forward")
+            self.assert_tensor(logits, stored["whole"], "the logits of the whole model afterwards", "B T V")
