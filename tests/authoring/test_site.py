@@ -11,7 +11,13 @@ from autograder.authoring.packing.handout import contents
 from autograder.authoring.release import secret_lines
 from autograder.authoring.site.check_pages import broken_links, external_links, solution_lines
 from autograder.authoring.site.run_notebooks import WIDGET, digest_of, still_widget, without_solution
-from autograder.authoring.site.write_sources import assignment_page, library_page, modules_page, only_links_to
+from autograder.authoring.site.write_sources import (
+    assignment_page,
+    library_page,
+    link_to_pages,
+    modules_page,
+    only_links_to,
+)
 from autograder.manifest import assignment, every_assignment
 
 
@@ -62,6 +68,15 @@ def test_links_to_what_is_not_there_are_plain_words():
     assert only_links_to(there, "docs/b.md", text) == (
         "[a](a.md#part) c [x](../notebooks/x/index.md) ![p](../img/p.svg) [web](https://x.org) [top](#t)"
     )
+
+
+def test_an_output_links_to_the_page_of_the_next_notebook():
+    text = '<a href="2_pe.ipynb">2_pe.ipynb</a> <a href="https://x.org/y.ipynb">web</a>'
+    output = nbformat.v4.new_output("display_data", data={"text/html": text, "text/plain": "2_pe.ipynb"})
+    link_to_pages(output)
+    assert output["data"]["text/html"] == text.replace('"2_pe.ipynb"', '"2_pe.html"')
+    assert output["data"]["text/plain"] == "2_pe.ipynb"
+    link_to_pages({"output_type": "stream"})
 
 
 def test_a_widget_becomes_what_it_shows():

@@ -82,8 +82,17 @@ def write_sources(folder: Path, chosen: Sequence[Assignment], notebooks: Iterabl
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = only_links_to(there, place, cell.source)
+            for output in cell.get("outputs", []):
+                link_to_pages(output)
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, folder / place)
+
+
+def link_to_pages(output: Any) -> None:
+    """Let the links of an output to notebooks, such as "Next", lead to their pages; Sphinx does this for texts only."""
+    data = output.get("data", {})
+    if "text/html" in data:
+        data["text/html"] = re.sub(r'(<a href="[\w./-]+)\.ipynb"', r'\1.html"', data["text/html"])
 
 
 def _put(path: Path, data: bytes) -> None:
