@@ -1,11 +1,13 @@
 """Texts for people are plain: no sentence of more than 30 words, and no phrase that no English speaker would write."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from tests.support.prose import GROUPS, MOST_WORDS, group, sentences
 
+ROOT = Path(__file__).resolve().parents[2]
 # Translated word by word, these are right in other languages. What to write instead is on the right.
 ODD = {
     r"\bwhat (?:stands|lies)\b": "the contents",
@@ -51,3 +53,11 @@ what = "stands in code. It is no sentence"
         *("A *short* sentence.", "See X and X here!", "cell", "Another one: with two", "---", "---"),
         *("First point of a list.", "a) Part one", "b) Part two"),
     ]
+
+
+def test_no_page_has_two_versions_of_a_merge():
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("tests/**/*.md"), *ROOT.glob("course/**/*.md")]
+    assert len(pages) > 25
+    assert [
+        page.name for page in pages if re.search("^(<<<<<<<|>>>>>>>) ", page.read_text("utf-8"), re.MULTILINE)
+    ] == []
