@@ -75,7 +75,8 @@ def _read(outcome: Outcome, line: LineValue) -> str:
         return ""
     try:
         value = np.asarray(ast.literal_eval(found[0]) if isinstance(found[0], str) else found[0])
-        easy = np.isclose(value, np.round(value, 2), 0, 5e-5) & (np.abs(value) < 1000)
+        easy = np.abs(value) < 1000
+        easy &= np.isclose(value, np.round(np.where(easy, value, 0), 2), 0, 5e-5)
     except (ValueError, SyntaxError, TypeError):  # no numbers
         return ""
     return f"`{listed(value)}`" if 0 < value.size <= MOST_SHOWN and easy.all() else ""
