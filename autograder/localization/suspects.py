@@ -79,7 +79,7 @@ def _wrong_values(alignment: Alignment, given: Given, inside: set[int]) -> Itera
         step, before = _missing_step(alignment, node)
         weak, founded = _evidence(alignment, node)
         founded = (founded or bool(step or alignment.named_before(node))) and not _right_before(alignment, node)
-        yield Suspect(line, "value", node, step, before, "", "", weak, founded, line in calling)
+        yield Suspect(line, "value", node, step, before, sources=weak, founded=founded, runs_own=line in calling)
 
 
 def _weak_values(alignment: Alignment, given: Given) -> Iterator[Suspect]:
