@@ -165,7 +165,7 @@ def run(args: argparse.Namespace) -> int:
         from autograder.reports.problems import annotations, commands_ignored, diagnostics, on_github, problem_lines
         from autograder.reports.verdict import as_text, verdict, write_text
         from autograder.sandbox.limits import SUBMISSION_SECONDS
-        from autograder.sandbox.time_budget import Clock
+        from autograder.sandbox.submission_clock import Clock
         from autograder.submissions.read_submission import read_submission
 
         submission = read_submission(folder, chosen)

@@ -20,7 +20,7 @@ from autograder.grading.reference_answers import AnswerBook
 from autograder.manifest import assignment
 from autograder.sandbox.remote_modules import ObjectProxy, Student
 from autograder.sandbox.remote_values import Code
-from autograder.sandbox.time_budget import Clock
+from autograder.sandbox.submission_clock import Clock
 from autograder.sandbox.worker_processes import Workers, make_workers
 from autograder.submissions.read_submission import read_submission
 

@@ -67,7 +67,7 @@ class Grader:
         from autograder.grading.reference_answers import AnswerBook
         from autograder.grading.results import to_json
         from autograder.reports.student_feedback import feedback_html
-        from autograder.sandbox.time_budget import Clock
+        from autograder.sandbox.submission_clock import Clock
         from autograder.sandbox.worker_processes import make_workers
 
         settings = self.settings

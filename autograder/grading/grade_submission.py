@@ -15,7 +15,7 @@ from autograder.manifest import Assignment, Stage
 from autograder.sandbox.limits import WAITING_STAGES
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.student_faults import is_dtype_conflict
-from autograder.sandbox.time_budget import Clock, Share
+from autograder.sandbox.submission_clock import Clock, Share
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.stage_with_standins import code_of_all

@@ -20,7 +20,7 @@ from autograder.manifest import Assignment, Stage
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import Raised, is_dtype_conflict, needs_booleans
-from autograder.sandbox.time_budget import Clock, Share
+from autograder.sandbox.submission_clock import Clock, Share
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.source_budget import too_large

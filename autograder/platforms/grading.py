@@ -13,7 +13,7 @@ from autograder.grading.results import Report
 from autograder.manifest import assignment
 from autograder.reports.verdict import Verdict, fault_report, verdict
 from autograder.sandbox.confine import unsupported
-from autograder.sandbox.time_budget import Clock
+from autograder.sandbox.submission_clock import Clock
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.find_submissions import Found
 from course.errors import UserError

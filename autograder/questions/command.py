@@ -16,7 +16,7 @@ from autograder.questions.generate import Paper, paper
 from autograder.questions.kinds import KINDS
 from autograder.questions.outputs import write_all
 from autograder.reports.console import clean
-from autograder.sandbox.time_budget import Clock
+from autograder.sandbox.submission_clock import Clock
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.find_submissions import Found, names_of, take_in
 from autograder.submissions.which_assignment import assignment_of_class

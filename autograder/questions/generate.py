@@ -14,7 +14,7 @@ from autograder.questions.program import Program
 from autograder.questions.question import Question
 from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.remote_modules import Student
-from autograder.sandbox.time_budget import Clock
+from autograder.sandbox.submission_clock import Clock
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.stage_with_standins import code_of_all, code_of_stage

@@ -24,7 +24,7 @@ from autograder.sandbox.student_faults import (
     fault_of,
     other_weights,
 )
-from autograder.sandbox.time_budget import Clock, Seconds
+from autograder.sandbox.submission_clock import Clock, Seconds
 from autograder.sandbox.timeout_location import places, too_late
 from autograder.sandbox.wire import STANDIN, FrameError, flatten
 from autograder.sandbox.worker_processes import WorkerProcess, Workers

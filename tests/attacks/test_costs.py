@@ -12,7 +12,7 @@ from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
 from autograder.reports.student_feedback import feedback_html
 from autograder.sandbox.confine import unsupported
-from autograder.sandbox.time_budget import Clock
+from autograder.sandbox.submission_clock import Clock
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 from tests.attacks.attack import RIGHT, TOOLS, pe

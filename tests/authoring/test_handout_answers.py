@@ -8,7 +8,7 @@ import pytest
 from autograder.grading.forbidden_parts import Checked
 from autograder.grading.grade_submission import grade
 from autograder.manifest import Assignment, Stage, assignments
-from autograder.sandbox.time_budget import Clock
+from autograder.sandbox.submission_clock import Clock
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage

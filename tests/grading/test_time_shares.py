@@ -9,10 +9,10 @@ import pytest
 from autograder.grading.grade_submission import grade
 from autograder.grading.reference_answers import AnswerBook
 from autograder.manifest import assignments
-from autograder.sandbox import remote_modules, time_budget
+from autograder.sandbox import remote_modules, submission_clock
 from autograder.sandbox.exchange import Late
 from autograder.sandbox.limits import LAST_WORDS_SECONDS
-from autograder.sandbox.time_budget import Clock, Share
+from autograder.sandbox.submission_clock import Clock, Share
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 
@@ -55,7 +55,7 @@ def simulated(monkeypatch):
         return header, value
 
     monkeypatch.setattr(remote_modules, "exchange", simulate)
-    monkeypatch.setattr(time_budget, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(submission_clock, "time", SimpleNamespace(monotonic=lambda: now[0]))
     return now
 
 
@@ -87,7 +87,7 @@ def test_a_loop_costs_no_other_stage(name, looped, way, simulated):
 @pytest.mark.parametrize("greedy", [0, 1, 3])
 def test_whoever_takes_all_leaves_each_other_its_part(parts, greedy, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(time_budget, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(submission_clock, "time", SimpleNamespace(monotonic=lambda: now[0]))
     clock = Clock(LIMIT)
     clock.divide(parts)
     for number in range(parts):

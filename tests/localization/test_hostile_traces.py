@@ -19,7 +19,7 @@ from autograder.localization.suspects import find_suspects
 from autograder.localization.trace import Unreadable, read_trace
 from autograder.manifest import assignment
 from autograder.sandbox.remote_modules import Student
-from autograder.sandbox.time_budget import Clock
+from autograder.sandbox.submission_clock import Clock
 from autograder.submissions.read_submission import Submission, read_submission
 from tests.support.quick import some
 

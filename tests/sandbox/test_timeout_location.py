@@ -13,7 +13,7 @@ from autograder.reports.student_feedback import for_student
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import TimedOut
-from autograder.sandbox.time_budget import Clock
+from autograder.sandbox.submission_clock import Clock
 from autograder.sandbox.timeout_location import places
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
@@ -134,7 +134,7 @@ def test_a_worker_may_lie_or_say_nothing(workers):
 
 
 def test_further_calls_get_less_time(each_kind, monkeypatch):
-    monkeypatch.setattr("autograder.sandbox.time_budget.LATER_SECONDS", 0.5)
+    monkeypatch.setattr("autograder.sandbox.submission_clock.LATER_SECONDS", 0.5)
     clock, loop = Clock(), "def call():\n    while True:\n        pass\n"
     late(each_kind, loop, clock)
     started = time.monotonic()
@@ -146,7 +146,7 @@ def test_further_calls_get_less_time(each_kind, monkeypatch):
 
 
 def test_a_stage_pays_the_whole_time_once(workers, monkeypatch):
-    monkeypatch.setattr("autograder.sandbox.time_budget.LATER_SECONDS", 0.5)
+    monkeypatch.setattr("autograder.sandbox.submission_clock.LATER_SECONDS", 0.5)
     hang = SOLUTION["mha"].replace("scores = query @", "while True:\n            pass\n        scores = query @", 1)
     stages = [ASSIGNMENT.stage("mha"), ASSIGNMENT.stage("pe")]
     report = grade(Submission("s", {**SOLUTION, "mha": hang}), ASSIGNMENT, workers, stages)

@@ -22,7 +22,7 @@ from unittest import mock
 from autograder.grading.grade_submission import grade
 from autograder.grading.reference_answers import AnswerBook
 from autograder.manifest import Assignment, assignments
-from autograder.sandbox.time_budget import Clock
+from autograder.sandbox.submission_clock import Clock
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import read_submission
 from course.errors import UserError

@@ -7,7 +7,7 @@ import numpy as np
 
 from autograder.authoring.audit.subject import Subject
 from autograder.grading.reference_answers import AnswerBook, Answers
-from autograder.sandbox.time_budget import Seconds
+from autograder.sandbox.submission_clock import Seconds
 
 PROMISE = "hidden tests pass on 20 seeds, and depend only on the seed"
 QUICK = 5
