@@ -50,6 +50,8 @@ grade: $(VENV)/installed
 	@echo "And the stubs that students start from:"
 	@$(RUN) grade.py --submission notebooks/transformer || test $$? -eq 4 # 4: not full marks; anything else is a fault
 
+# Where the shell forbids bytecode, each of the hundreds of processes of a test run would compile everything again.
+test: export PYTHONDONTWRITEBYTECODE =
 test: lint
 	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
