@@ -36,14 +36,14 @@ def run(model: LanguageModel, tokens: torch.Tensor) -> Run:
     x, T = model.embedding(tokens), tokens.size(1)
     stream, weights, heads, mlps = [x], [], [], []
     for block in model.blocks:
-        attention = block.attention
-        q, k, v = attention.project(block.norm1(x), 0)
-        share = attention.num_heads // attention.num_kv_heads
+        layer = block.attention
+        q, k, v = layer.project(block.norm1(x), 0)
+        share = layer.num_heads // layer.num_kv_heads
         k, v = k.repeat_interleave(share, dim=1), v.repeat_interleave(share, dim=1)  # (B, H, T, d_head)
-        scores = q @ k.transpose(-2, -1) / math.sqrt(attention.d_head)
-        weights.append(scores.masked_fill(hidden_keys(0, T, 0, attention.window), -math.inf).softmax(dim=-1))
+        scores = q @ k.transpose(-2, -1) / math.sqrt(layer.d_head)
+        weights.append(scores.masked_fill(hidden_keys(0, T, 0, layer.window), -math.inf).softmax(dim=-1))
         heads.append((weights[-1] @ v).transpose(1, 2))  # (B, T, H, d_head)
-        x = x + attention.W_o(heads[-1].flatten(2))
+        x = x + layer.W_o(heads[-1].flatten(2))
         mlps.append(block.feed_forward(block.norm2(x)))
         x = x + mlps[-1]
         stream.append(x)

@@ -36,8 +36,8 @@ def rotate(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
     D = x.size(-1)
     angles = positions[:, None].to(x.dtype) * 10000.0 ** (-torch.arange(0, D, 2, dtype=x.dtype) / D)  # (T, D / 2)
     cos, sin = angles.cos(), angles.sin()
-    even, odd = x[..., 0::2], x[..., 1::2]
-    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
 
 
 class SwiGLU(nn.Module):
@@ -51,7 +51,8 @@ class SwiGLU(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """(..., d_model) -> (..., d_model)."""
-        return self.W_down(F.silu(self.W_gate(x)) * self.W_up(x))
+        gate = F.silu(self.W_gate(x))
+        return self.W_down(gate * self.W_up(x))
 
 
 def hidden_keys(past: int, new: int, kept: int, window: int | None) -> torch.Tensor:

@@ -76,7 +76,7 @@ def orthogonalise(G: torch.Tensor, steps: int = 5) -> torch.Tensor:
     X = G / (G.norm() + 1e-7)
     tall = X.size(0) > X.size(1)
     X = X.T if tall else X
-    for _ in range(steps):
+    for _step in range(steps):
         A = X @ X.T
         X = a * X + (b * A + c * A @ A) @ X
     return X.T if tall else X

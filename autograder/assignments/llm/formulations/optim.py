@@ -65,7 +65,7 @@ OPTIM = [
         "orthogonalise",
         """
         X = G / (torch.linalg.norm(G) + 1e-7)
-        for _ in range(steps):
+        for _step in range(steps):
             A = X @ X.T
             X = 3.4445 * X + (-4.7750 * A + 2.0315 * A @ A) @ X
         return X
@@ -91,7 +91,7 @@ OPTIM = [
         "orthogonalise",
         """
         X = G.clone().div_(G.square().sum().sqrt().add(1e-7))
-        for _ in range(steps):
+        for _step in range(steps):
             A = X.T @ X
             X = X @ torch.addmm(3.4445 * torch.eye(A.size(0), dtype=A.dtype) - 4.7750 * A, A, A, alpha=2.0315)
         return X

@@ -23,7 +23,7 @@ ADAMW_BOTH = f"{DECAY}\n                {ADAMW_MOVE}"
 ADAMW_ALL = "\n                ".join([MEAN, SQUARES, CORRECT_M, CORRECT_V, DECAY])
 NUMBERS = "a, b, c = 3.4445, -4.7750, 2.0315\n    X"
 NORM = "X = G / (G.norm() + 1e-7)"
-REPEAT = "for _ in range(steps):"
+REPEAT = "for _step in range(steps):"
 GRAM = "A = X @ X.T"
 STEP = "X = a * X + (b * A + c * A @ A) @ X"
 BACK = "return X.T if tall else X"

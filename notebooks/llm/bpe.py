@@ -1,0 +1,126 @@
+"""Stage 1: byte-pair encoding, from text to numbers (Sennrich and others, 2016; bytes as in GPT-2).
+
+A text is cut into words, and a word is a row of bytes. The ids 0 to 255 are the bytes. Merge number r joins two
+neighbouring tokens into the new token 256 + r. The ids of special tokens come after all of these. Only Python's
+standard library is needed.
+"""
+
+import re
+from collections import Counter
+from itertools import pairwise
+
+Pair = tuple[int, int]
+# Contractions, words, numbers and punctuation, with the space before; then other space. \u2019 is an apostrophe.
+PATTERN = re.compile(r"['\u2019](?:s|t|re|ve|m|ll|d)\b| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
+
+
+def split_words(text: str) -> list[bytes]:
+    """Given: cut a text into words, as UTF-8. Joined together, the words are the text; no token crosses a border."""
+    return [word.encode("utf-8") for word in PATTERN.findall(text)]
+
+
+def merge(ids: list[int], pair: Pair, new: int) -> list[int]:
+    """Replace a pair of neighbouring tokens by a new token, everywhere.
+
+    Go from left to right; each token is used once. Merging (7, 7) in 7 7 7 gives new 7.
+
+    Args:
+        ids: the tokens of a word.
+        pair: the two ids to replace.
+        new: the id that takes their place.
+
+    Returns:
+        A new list; `ids` does not change.
+    """
+    raise NotImplementedError("Stage 1: merge is not written yet")
+
+
+def count_pairs(words: dict[tuple[int, ...], int]) -> dict[Pair, int]:
+    """Count how often two tokens are neighbours within a word.
+
+    Every place counts, also if two places overlap: 7 7 7 has the pair (7, 7) twice.
+
+    Args:
+        words: the tokens of each different word, and how often this word occurs in the text.
+
+    Returns:
+        The count of each pair that occurs; a dict or a Counter.
+    """
+    raise NotImplementedError("Stage 1: count_pairs is not written yet")
+
+
+def train(text: str, num_merges: int) -> list[Pair]:
+    """Learn merges: again and again, merge the most frequent pair of neighbours.
+
+    Cut the text into words with `split_words`; each begins as a tuple of bytes. Pairs are counted within words only.
+    If several pairs are equally frequent, the smallest one is taken, as Python compares tuples: (5, 9) is smaller than
+    (6, 2). A pair that occurs once is merged too.
+
+    Args:
+        text: what to learn from; it may be empty.
+        num_merges: how many merges to learn. There are fewer if no pair is left.
+
+    Returns:
+        The merged pairs in order. Merge number r makes the token 256 + r.
+    """
+    raise NotImplementedError("Stage 1: train is not written yet")
+
+
+class Tokenizer:
+    """Turns text into ids and back, by learned merges.
+
+    Attributes:
+        rank: the number of each merge, by its pair: `rank[a, b]` is r if merge r joins a and b into 256 + r.
+        pieces: the bytes of each id, special tokens included.
+        special: the id of each special token, by its text.
+    """
+
+    def __init__(self, merges: list[Pair], special: list[str] | None = None) -> None:
+        self.rank = {pair: number for number, pair in enumerate(merges)}
+        self.pieces = [bytes([byte]) for byte in range(256)]
+        for left, right in merges:
+            self.pieces.append(self.pieces[left] + self.pieces[right])
+        self.special = {text: len(self.pieces) + number for number, text in enumerate(special or [])}
+        self.pieces += [text.encode("utf-8") for text in self.special]
+
+    def encode_word(self, word: bytes) -> list[int]:
+        """Apply the merges to one word, in the order in which they were learned.
+
+        Of all pairs of neighbours that have a merge, take the merge with the lowest number, and apply it everywhere in
+        the word. Repeat until no pair has a merge. This need not give the longest tokens.
+
+        Args:
+            word: UTF-8, as `split_words` returns it.
+
+        Returns:
+            The ids.
+        """
+        raise NotImplementedError("Stage 1: Tokenizer.encode_word is not written yet")
+
+    def encode(self, text: str) -> list[int]:
+        """Encode a text, with special tokens.
+
+        Each occurrence of a special token's text becomes its id. Where several begin at the same place, the longest one
+        counts. The text between them is cut with `split_words`, and each word is encoded by `encode_word`.
+
+        Args:
+            text: any text; it may be empty.
+
+        Returns:
+            The ids.
+        """
+        raise NotImplementedError("Stage 1: Tokenizer.encode is not written yet")
+
+    def decode(self, ids: list[int]) -> str:
+        """Turn ids into text.
+
+        A letter may be spread over several tokens, so join all bytes before you decode them. Bytes that are not valid
+        UTF-8 become the replacement character, as `errors="replace"` does; they raise nothing.
+
+        Args:
+            ids: any ids of this tokenizer, also in an order that no text has.
+
+        Returns:
+            The text.
+        """
+        raise NotImplementedError("Stage 1: Tokenizer.decode is not written yet")

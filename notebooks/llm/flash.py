@@ -1,0 +1,86 @@
+"""Stage 2: attention in tiles (FlashAttention; Dao and others, 2022), with a softmax in one pass.
+
+In shapes, T_q and T_k = number of queries and keys, D and D_v = features of keys and values, Q and K = queries and keys
+of one tile. "..." are any axes before these, such as batch and heads.
+"""
+
+import math
+
+import torch
+
+State = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+
+
+def online_softmax_step(
+    m: torch.Tensor, total: torch.Tensor, acc: torch.Tensor, scores: torch.Tensor, v: torch.Tensor
+) -> State:
+    """Read one more tile of keys.
+
+    The state of a query is about all keys that it has read so far: with s_j their scores and v_j their values,
+
+        m = max of s_j,   total = sum of exp(s_j - m),   acc = sum of exp(s_j - m) v_j
+
+    If the new tile has a larger score, m grows, and the old sums must be rescaled to the new m.
+
+    Args:
+        m: (..., Q); -inf for a query that has read nothing.
+        total: (..., Q); 0 for such a query.
+        acc: (..., Q, D_v); 0 for such a query.
+        scores: of the new keys, (..., Q, K); -inf where a query may not attend.
+        v: values of the new keys, (..., K, D_v).
+
+    Returns:
+        The new m, total and acc. All are right also for a query that may not attend to any key so far: its m is -inf,
+        its sums are 0, and nothing is NaN. The arguments do not change.
+    """
+    raise NotImplementedError("Stage 2: online_softmax_step is not written yet")
+
+
+def tiled_attention(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    block_q: int,
+    block_k: int,
+    causal: bool = False,
+    window: int | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Compute softmax(q k^T / sqrt(D)) v without ever building the matrix of all scores.
+
+    Queries are the last ones of the sequence: query i is at position T_k - T_q + i, key j at position j. With `causal`,
+    a query attends to the keys up to its own position. With `window` as well, only to the last `window` of these: at
+    position p, to p - window + 1, ..., p.
+
+    Take block_q queries at a time, and for these block_k keys at a time, with `online_softmax_step`. No tensor may hold
+    more scores or mask entries than block_q x block_k (for each of the axes "..."). Skip tiles in which everything is
+    hidden.
+
+    Args:
+        q: (..., T_q, D).
+        k: (..., T_k, D).
+        v: (..., T_k, D_v).
+        block_q, block_k: the size of a tile. It need not divide T_q and T_k, and may be larger.
+        causal: whether later keys are hidden.
+        window: the number of keys that a query sees at most; only with `causal`. None hides nothing.
+
+    Returns:
+        out: (..., T_q, D_v). 0 for a query that sees no key.
+        lse: (..., T_q), the logarithm of the sum of the exponentials of all (scaled) scores of a query: m + log(total).
+            -inf for a query that sees no key.
+    """
+    raise NotImplementedError("Stage 2: tiled_attention is not written yet")
+
+
+def combine(
+    out1: torch.Tensor, lse1: torch.Tensor, out2: torch.Tensor, lse2: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Attention to two sets of keys together, from the results for each set. No key is in both.
+
+    Args:
+        out1, out2: (..., T_q, D_v), as `tiled_attention` returns them.
+        lse1, lse2: (..., T_q); -inf for a query that sees no key of this set.
+
+    Returns:
+        out and lse for the union: (..., T_q, D_v) and (..., T_q). Also 0 and -inf for a query that sees no key at all.
+    """
+    raise NotImplementedError("Stage 2: combine is not written yet")
