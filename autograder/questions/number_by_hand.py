@@ -7,15 +7,15 @@ from functools import partial
 
 import numpy as np
 
-from autograder.questions.calls import Call, listed, smaller
+from autograder.questions.calls import listed, smaller
 from autograder.questions.lab import Lab
+from autograder.questions.outcomes import WEIGHTS, Call, LineValue, Outcome
 from autograder.questions.question import Question
-from autograder.questions.runs import WEIGHTS, LineValue, Outcome
 
 MOST_NUMBERS, MOST_SHOWN = 40, 8  # in the inputs, and in an option
 MOST_CALLS, ATTEMPTS, MOST_CHANGES = 3, 6, 40  # calls, random numbers for each, and changes for wrong options
 DIGITS = ((0, 1, 2, 3, 4, 6), (0, 0, 1), (1, 2, 4, 8), (-1, 0, 2, 3))
-WEIGHTS_IN_WORDS = " Square weights are identity matrices, all other weights are 1, biases are 0."
+WEIGHTS_IN_WORDS = "Square weights are identity matrices, all other weights are 1, biases are 0. "
 
 
 def number(lab: Lab) -> Iterator[Question]:
@@ -62,10 +62,10 @@ def _asked(lab: Lab, call: Call, line: LineValue) -> Iterator[Question]:
     alike = [one for one in pool if _depth(one) == _depth(right)]
     what = f"does {own.name} return" if line.name == "return" else f"is `{line.name}` after {own.name}"
     weights = WEIGHTS_IN_WORDS if any(one["do"] == "state" for one, _ in call.replay.requests) else ""
-    text = f"{lab.words(call, whole=True)}.{weights} What {what}? Numbers are rounded to two digits."
+    text = f"{weights}What {what}? Numbers are rounded to two digits."
     wrong = alike if len(alike) > 2 else pool
     if len(wrong) > 2:
-        yield from lab.ask("number", text, right, wrong, "Computed in a run.", [own])
+        yield from lab.ask("number", lab.words(call, whole=True), text, right, wrong, "Computed in a run.", [own])
 
 
 def _read(outcome: Outcome, line: LineValue) -> str:
