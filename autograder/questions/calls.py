@@ -194,7 +194,7 @@ def _shown(value: Any) -> str:
 
 
 def _described(array: np.ndarray, whole: bool) -> str:
-    shape = f"of shape {shape_text(array.shape)}"
+    shape = f"of shape {array.shape}"
     if not whole and is_random(array):
         return f"{shape} (random numbers)"
     return f"{shape}, {pattern}" if (pattern := _pattern(array)) else f"= `{listed(array)}`"
@@ -209,11 +209,6 @@ def _pattern(array: np.ndarray) -> str:
         if low.size and (array == triangle).all():
             return f"{listed(array.max())} {where} the diagonal and {listed(array.min())} elsewhere"
     return ""
-
-
-def shape_text(shape: tuple[int, ...]) -> str:
-    """A shape as PyTorch shows it."""
-    return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
 
 
 def listed(array: Any) -> str:

@@ -1,11 +1,7 @@
 """The outcome of a call of a student's program: what it returns, how often lines run, and what they compute.
 
 The form of the worker's replies is checked, and they are never trusted: a forged reply spoils only the student's own
-questions.
-
-The outcome of a changed call is compared with that of the unchanged one. A fact is a short sentence about it that is
-true or false. A wrong option is a fact that does not hold: two that may hold at the same time are never options of one
-question.
+questions. Facts are short sentences about the outcome of a changed call; those that do not hold are wrong options.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from autograder.questions.calls import shape_text
 from autograder.questions.program import Place
 from autograder.sandbox.call_replay import CallReplay
 
@@ -44,6 +39,10 @@ class Outcome:
     error: str = ""  # the type of the exception
     counts: Mapping[Place, int] = field(default_factory=dict)  # how often each line ran
     lines: tuple[LineValue, ...] = ()
+
+    def values_of(self, line: LineValue) -> list[Any]:
+        """The values of a line and name, in all its runs."""
+        return [one.value for one in self.lines if (one.place, one.name) == (line.place, line.name)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +108,11 @@ def facts(before: Outcome, after: Outcome) -> tuple[str, ...]:
     """The facts that hold for the first value, the most informative first; none if that is not clear."""
     if after.error:
         return (RAISES,) if after.error in TOLD else ()
-    if len(before.values) != len(after.values):
+    if len(before.values) != len(after.values) or not np.isfinite(before.values[0]).all():
         return ()
     base, other = before.values[0], after.values[0]
     if base.shape != other.shape:
-        return (f"The result has the shape {shape_text(other.shape)}.",)
-    if not np.isfinite(base).all():
-        return ()
+        return (f"The result has the shape {other.shape}.",)
     if not np.isfinite(other).all():
         return ("The result holds NaN or infinite numbers.",)
     changed, doubtful = (~np.isclose(base, other, off, off) for off in (OTHER, SAME))

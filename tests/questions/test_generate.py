@@ -108,7 +108,6 @@ def test_students_get_no_answer_and_no_line_of_the_reference(submitted, asked):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--kinds", "riddle"], "there is no kind 'riddle'"),
         (["--count", "0"], "--count and --jobs must be 1 or more"),
     ],
 )
