@@ -59,7 +59,8 @@ def pick(rng: random.Random, right: str, pool: Sequence[str]) -> list[str]:
         ranks = [sum((looks[one] < size) + (looks[one] == size) / 2 for one in choice) for choice in choices]
         wanted = rng.choice(sorted({*ranks}))
         off = [before + abs(rank - wanted) for before, rank in zip(off, ranks, strict=True)]
-    return [*rng.choice([choice for choice, one in zip(choices, off, strict=True) if one == min(off)])]
+    closest = min(off)
+    return [*rng.choice([choice for choice, one in zip(choices, off, strict=True) if one == closest])]
 
 
 def _number(option: str) -> float:
