@@ -96,10 +96,8 @@ def marks(answers: Mapping[tuple[str, int], str], key: Path) -> list[Marked]:
     try:
         for student, entry in json.loads(key.read_bytes())["students"].items():
             given = [odd.pop((harmless(student), number), "") for number in range(1, len(entry["questions"]) + 1)]
-            pairs = [
-                (one["kind"], one["letter"], letter) for one, letter in zip(entry["questions"], given, strict=True)
-            ]
-            right = tuple((kind, letter == right if letter else None) for kind, right, letter in pairs)
+            pairs = zip(entry["questions"], given, strict=True)
+            right = tuple((one["kind"], letter == one["letter"] if letter else None) for one, letter in pairs)
             found.append(Marked(harmless(student), right, bool(entry.get("complete"))))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{key} is not a key of questions ({error}): use the key.json beside the sheets") from error

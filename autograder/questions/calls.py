@@ -8,13 +8,12 @@ import itertools
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from autograder.questions.program import Program
-from autograder.questions.runs import Outcome
 from autograder.sandbox.call_replay import MODES, CallReplay, Request
 
 TRIES, MOST_TRIED = 400, 30  # sets of smaller sizes generated for a call; of these, the best are tried
@@ -23,17 +22,6 @@ LARGEST = 100_000  # numbers in the inputs and weights of a call that is used
 DISPLAYED = 60  # numbers that a question may show of one tensor of whole numbers
 LEAVES = {"$handle", "$tensor", "$function", "$transposed"}
 Fill = Callable[[str, np.ndarray], np.ndarray]  # name and numbers of a tensor -> its new numbers
-
-
-@dataclass(frozen=True, eq=False)
-class Call:
-    """A call, and a twin with other numbers."""
-
-    replay: CallReplay
-    twin: CallReplay
-    base: Outcome  # with lines
-    twin_base: Outcome
-    trained: Outcome  # in train mode
 
 
 def calls_in(recipes: Sequence[CallReplay], program: Program) -> list[CallReplay]:
@@ -206,7 +194,7 @@ def _shown(value: Any) -> str:
 
 
 def _described(array: np.ndarray, whole: bool) -> str:
-    shape = f"of shape {shape_text(array.shape)}"
+    shape = f"of shape {array.shape}"
     if not whole and is_random(array):
         return f"{shape} (random numbers)"
     return f"{shape}, {pattern}" if (pattern := _pattern(array)) else f"= `{listed(array)}`"
@@ -221,11 +209,6 @@ def _pattern(array: np.ndarray) -> str:
         if low.size and (array == triangle).all():
             return f"{listed(array.max())} {where} the diagonal and {listed(array.min())} elsewhere"
     return ""
-
-
-def shape_text(shape: tuple[int, ...]) -> str:
-    """A shape as PyTorch shows it."""
-    return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
 
 
 def listed(array: Any) -> str:

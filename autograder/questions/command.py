@@ -13,7 +13,6 @@ from pathlib import Path
 from autograder.manifest import assignments, graded_folder
 from autograder.questions.answers import mark
 from autograder.questions.generate import Paper, paper
-from autograder.questions.kinds import KINDS
 from autograder.questions.outputs import write_all
 from autograder.reports.console import clean
 from autograder.sandbox.submission_clock import Clock
@@ -38,13 +37,8 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--stage", required=True, metavar="NAME", help="the stage that the questions are about")
     parser.add_argument("--count", type=int, default=5, metavar="K", help="questions for each student (%(default)s)")
     parser.add_argument("--seed", type=int, metavar="N", help="the same seed gives the same questions (random)")
-    parser.add_argument("--kinds", metavar="A,B", help=f"only these kinds ({', '.join(KINDS)})")
-    parser.add_argument(
-        "--out", type=Path, default=Path("questions"), metavar="DIR", help="folder to write (%(default)s)"
-    )
-    parser.add_argument(
-        "--minutes", type=int, default=10, metavar="M", help="time limit of the timed pages (%(default)s)"
-    )
+    parser.add_argument("--out", type=Path, default=Path("questions"), metavar="DIR", help="folder (%(default)s)")
+    parser.add_argument("--minutes", type=int, default=10, metavar="M", help="limit of timed pages (%(default)s)")
     parser.add_argument("--assignment", metavar="NAME", help="(the one that has the stage, or of most students)")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), metavar="N", help="(%(default)s)")
     parser.add_argument("--unconfined", action="store_true", help="run foreign modules without confinement")
@@ -52,9 +46,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def mark_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m autograder questions mark", description="Write points for the answers of a class."
-    )
+    parser = argparse.ArgumentParser("python -m autograder questions mark", description="Points for a class's answers.")
     parser.add_argument("answers", type=Path, metavar="ANSWERS", help="CSV: student, question, answer")
     parser.add_argument("--key", type=Path, required=True, metavar="FILE", help="key.json, written with the sheets")
     parser.add_argument("--points", type=float, default=5.0, metavar="P", help="for right answers only (%(default)g)")
@@ -66,9 +58,6 @@ def run(args: argparse.Namespace) -> int:
     having = [one for one in assignments().values() if any(stage.name == args.stage for stage in one.stages)]
     unique = args.assignment is None and len(having) == 1
     chosen = having[0] if unique else assignment_of_class(args.assignment, args.submissions)[0]
-    kinds = args.kinds.split(",") if args.kinds else [*KINDS]
-    if unknown := [name for name in kinds if name not in KINDS]:
-        raise UserError(f"there is no kind {unknown[0]!r}; the kinds are {', '.join(KINDS)}")
     if args.count < 1 or args.jobs < 1:
         raise UserError("--count and --jobs must be 1 or more")
     stage, seed = chosen.stage(args.stage), secrets.randbits(31) if args.seed is None else args.seed
@@ -78,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
         def paper_of(found: Found) -> Paper:
             try:
-                made = paper(found.read(), stage, chosen, workers, args.count, seed, kinds, Clock(SECONDS))
+                made = paper(found.read(), stage, chosen, workers, args.count, seed, Clock(SECONDS))
             except Exception as error:  # one student's code must not deprive the others of questions
                 deep = isinstance(error, (RecursionError, MemoryError))
                 trouble = "the code is nested too deeply" if deep else f"{FAILED} ({type(error).__name__})"

@@ -42,7 +42,6 @@ def paper(
     workers: Workers,
     count: int,
     seed: int,
-    kinds: Sequence[str] = tuple(KINDS),
     clock: Clock | None = None,
 ) -> Paper:
     """The questions of one student about a stage, from easy to hard.
@@ -57,7 +56,8 @@ def paper(
         return replace(nothing, trouble=f"{missing[0]}.py is missing or cannot be read")
     try:
         # In a handout, the handed-out file is the one that the student has written.
-        given = _handed_out(assignment, stage.modules)
+        paths = {module: assignment.released / f"{module}.py" for module in stage.modules}
+        given = {module: path.read_text(encoding="utf-8") for module, path in paths.items() if path.is_file()}
         given = {module: text for module, text in given.items() if text != sources[module]}
         program = Program(sources, given, stage.writes)
         texts = "\n".join(sources.values())
@@ -75,7 +75,7 @@ def paper(
         student.close()
     try:
         lab = Lab(student, program, recipes, passed, f"{seed} {submission.name}")
-        questions = tuple(_chosen(lab, count, kinds))
+        questions = tuple(_chosen(lab, count))
         ran = {place for call in lab.calls for place, times in call.base.counts.items() if times}
     finally:
         student.close()
@@ -98,14 +98,9 @@ def _visible_tests(student: Student, stage: Stage) -> tuple[dict[str, StageTestC
     return passed, recipes
 
 
-def _handed_out(assignment: Assignment, modules: Sequence[str]) -> dict[str, str]:
-    paths = {module: assignment.released / f"{module}.py" for module in modules}
-    return {module: path.read_text(encoding="utf-8") for module, path in paths.items() if path.is_file()}
-
-
-def _chosen(lab: Lab, count: int, kinds: Sequence[str]) -> list[Question]:
+def _chosen(lab: Lab, count: int) -> list[Question]:
     """As many different kinds as possible, easy ones first; no kind twice for a line."""
-    order = [name for name in kinds if name in KINDS]
+    order = [*KINDS]
     lab.rng.shuffle(order)
     waiting = {name: KINDS[name](lab) for name in order}
     chosen: list[Question] = []

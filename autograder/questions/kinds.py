@@ -2,24 +2,28 @@
 
 import ast
 import itertools
+import random
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from autograder.questions.calls import Call, shape_text
-from autograder.questions.facts import EVERYWHERE, RAISES, SAME_RESULT
+from autograder.questions.calls import listed, smaller
 from autograder.questions.lab import Lab
-from autograder.questions.number_by_hand import number
+from autograder.questions.outcomes import EVERYWHERE, RAISES, SAME_RESULT, WEIGHTS, Call, LineValue, Outcome
 from autograder.questions.program import Change, Own, Place
 from autograder.questions.question import Question
-from autograder.questions.runs import WEIGHTS, Outcome
 
 MOST_TIMES, MOST_PAIRS = 40, 10  # runs of a line; pairs of lines that are swapped
 MOST_VARIANTS, MOST_OF_LINE, MOST_TESTED = 5, 10, 4  # lines; changes of each that run in calls, and in the tests
 SMALLEST_MAP, LARGEST_MAP, MOST_MAPS = 3, 12, 20  # rows or columns; changes whose pictures are compared
 CLEAR, EQUAL = 0.15, 1e-9  # differences between pictures: clearly visible (as a share of the range); none
+MOST_NUMBERS, MOST_SHOWN = 40, 8  # in the inputs, and in an option
+MOST_CALLS, ATTEMPTS, MOST_CHANGES = 3, 6, 40  # calls, random numbers for each, and changes for wrong options
+DIGITS = ((0, 1, 2, 3, 4, 6), (0, 0, 1), (1, 2, 4, 8), (-1, 0, 2, 3))
+WEIGHTS_IN_WORDS = "Square weights are identity matrices, all other weights are 1, biases are 0. "
 
 
 def times(lab: Lab) -> Iterator[Question]:
@@ -31,20 +35,11 @@ def times(lab: Lab) -> Iterator[Question]:
         lab.rng.shuffle(own)
         for one in own[:2]:
             n = counts[one.place]
-            text = f"{lab.words(call)}. How often does {one.name} run in this call?"
-            near = {
-                n - 1,
-                n + 1,
-                n + 2,
-                2 * n,
-                n // 2,
-                3 * n,
-                1,
-                *counts.values(),
-                *map(int, re.findall(r"\d+", lab.words(call))),
-            }
-            pool = [str(number) for number in sorted(near - {n}) if 0 < number <= 2 * MOST_TIMES]
-            yield from lab.ask("times", text, str(n), pool, f"Counted in a run: {n}.", [one])
+            said, text = lab.words(call), f"How often does {one.name} run in this call?"
+            told = map(int, re.findall(r"\d+", said))
+            near = {1, n // 2, n - 1, n + 1, n + 2, 2 * n, 3 * n, *counts.values(), *told}
+            pool = [str(number) for number in near if 0 < number <= 2 * MOST_TIMES]
+            yield from lab.ask("times", said, text, str(n), pool, f"Counted in a run: {n}.", [one])
 
 
 def _countable(lab: Lab, own: Own, n: int) -> bool:
@@ -62,22 +57,81 @@ def shape(lab: Lab) -> Iterator[Question]:
         given = {np.shape(value) for _, value in lab.arguments(call)}
         found: dict[tuple[Place, str], set[tuple[int, ...]]] = {}
         for one in (*call.base.lines, *call.twin_base.lines):
-            if one.name != WEIGHTS:
+            if one.name != WEIGHTS and one.place in lab.program.by_place:
                 found.setdefault((one.place, one.name), set()).add(one.shape or ())
-        steady = {place: next(iter(shapes)) for place, shapes in found.items() if len(shapes) == 1}
+        steady = {at: next(iter(shapes)) for at, shapes in found.items() if len(shapes) == 1}
         fit = [one for one in steady.items() if len(one[1]) >= 3 and one[1] not in given and len(set(one[1])) > 2]
         lab.rng.shuffle(fit)
         for (place, name), right in sorted(fit, key=lambda one: -len(one[1]))[:2]:
-            own = lab.program.by_place.get(place)
-            if own is None:
-                continue
+            own = lab.program.by_place[place]
             others = {*itertools.permutations(right), *(one for one in steady.values() if len(one) >= len(right) - 1)}
             pool = sorted(others - {right})
             alike = [one for one in pool if one[0] == right[0]]  # everybody knows that the batch comes first
             what = f"the tensor that {own.name} returns" if name == "return" else f"`{name}` after {own.name}"
-            wrong = [*map(shape_text, alike if len(alike) > 2 else pool)]
-            text = f"{lab.words(call)}. What is the shape of {what}?"
-            yield from lab.ask("shape", text, shape_text(right), wrong, "Read in a run.", [own])
+            wrong = [*map(str, alike if len(alike) > 2 else pool)]
+            text = f"What is the shape of {what}?"
+            yield from lab.ask("shape", lab.words(call), text, str(right), wrong, "Read in a run.", [own])
+
+
+def number(lab: Lab) -> Iterator[Question]:
+    """What a line computes or returns, with numbers so few and small that one can compute it by hand."""
+    simple = {one.place for one in lab.program.own if one.simple}
+    for known in lab.rng.sample(lab.calls, len(lab.calls))[:MOST_CALLS]:
+        small = smaller(known.replay, lab.program, lab.rng)
+        tiny = next((one for one in small if lab.run(one).values), None)
+        for _ in range(ATTEMPTS if tiny else 0):
+            inputs = partial(_input, lab.rng, lab.rng.choice(DIGITS))
+            call = tiny and lab.with_values(tiny, inputs, _weight)
+            if call and sum(array.size for array in call.replay.requests[-1][1].values()) <= MOST_NUMBERS:
+                given = {f"`{listed(one)}`" for _, one in lab.arguments(call) if isinstance(one, np.ndarray)}
+                lines = [one for one in call.base.lines if one.place in simple and one.name != WEIGHTS]
+                told = [(one, _read(call.base, one)) for one in lines]
+                fit = [one for one, value in told if value not in given and re.search("[1-9]", value)]
+                lines = lab.rng.sample(fit, min(2, len(fit)))
+                if made := next((one for line in lines for one in _asked(lab, call, line)), None):
+                    yield made
+                    break
+
+
+def _weight(name: str, old: np.ndarray) -> np.ndarray:
+    """Weights that are easy to compute with, see `WEIGHTS_IN_WORDS`."""
+    square = old.ndim == 2 and len(old) == len(old[0])
+    return np.eye(len(old)) if square else np.full(old.shape, 0.0 if "bias" in name else 1.0)
+
+
+def _input(rng: random.Random, digits: Sequence[int], name: str, old: np.ndarray) -> np.ndarray:
+    zeros = rng.random() < 0.2
+    return np.reshape([0.0 if zeros else float(rng.choice(digits)) for _ in range(old.size)], old.shape)
+
+
+def _asked(lab: Lab, call: Call, line: LineValue) -> Iterator[Question]:
+    """A question for the value of a line, if changes give enough other values."""
+    own, right = lab.program.by_place[line.place], _read(call.base, line)
+    before = [one for one in lab.changes(call) if one.own.line <= own.line or one.own.path != own.path]
+    values = (_read(lab.run(call.replay, one, watch=True), line) for one in before[:MOST_CHANGES])
+    pool = sorted({*values} - {right, ""})
+    brackets = right[: len(right) - len(right.lstrip("`["))]
+    alike = [one for one in pool if one.startswith(brackets) and one[len(brackets)] != "["]
+    what = f"does {own.name} return" if line.name == "return" else f"is `{line.name}` after {own.name}"
+    weights = WEIGHTS_IN_WORDS if any(one["do"] == "state" for one, _ in call.replay.requests) else ""
+    text = f"{weights}What {what}? Numbers are rounded to two digits."
+    wrong = alike if len(alike) > 2 else pool
+    if len(wrong) > 2:
+        yield from lab.ask("number", lab.words(call, whole=True), text, right, wrong, "Computed in a run.", [own])
+
+
+def _read(outcome: Outcome, line: LineValue) -> str:
+    """The value of a line that runs once, as an option; "" if it is too long, or its numbers are not simple."""
+    found = outcome.values_of(line)
+    if len(found) != 1 or found[0] is None:
+        return ""
+    try:
+        value = np.asarray(ast.literal_eval(found[0]) if isinstance(found[0], str) else found[0])
+        easy = np.abs(value) < 1000
+        easy &= np.isclose(value, np.round(np.where(easy, value, 0), 2), 0, 5e-5)
+    except (ValueError, SyntaxError, TypeError):  # no numbers
+        return ""
+    return f"`{listed(value)}`" if 0 < value.size <= MOST_SHOWN and easy.all() else ""
 
 
 def effect(lab: Lab) -> Iterator[Question]:
@@ -89,24 +143,22 @@ def effect(lab: Lab) -> Iterator[Question]:
         for right in sorted(heads, key=lambda one: one == EVERYWHERE):
             change, said = lab.rng.choice([one for one in mutants.items() if one[1][0] == right])
             pool = sorted({fact for other in mutants.values() for fact in other} - {*said})
-            text = f"{lab.words(call)}. {change.sentence} What happens to the result?"
-            yield from lab.ask(
-                "effect", text, right, pool, f"Run with two sets of inputs: {' '.join(said)}", [change.own]
-            )
+            text = f"{change.sentence} What happens to the result?"
+            because = f"Run with two sets of inputs: {' '.join(said)}"
+            yield from lab.ask("effect", lab.words(call), text, right, pool, because, [change.own])
 
 
 def heatmap(lab: Lab) -> Iterator[Question]:
-    """Which change turns one picture into another. What one can see there distinguishes it from the other changes."""
+    """Which change turns one picture of attention weights into another, as far as one can see that."""
     for call in lab.some_calls:
-        place = next(((one.place, one.name) for one in reversed(call.base.lines) if one.name == WEIGHTS), None)
-        before, twin = _picture(call.base, place), _picture(call.twin_base, place)
-        weights = any(request["do"] == "state" for request, _ in call.replay.requests)
-        if before is None or twin is None or (weights and not place) or min(before.shape) < SMALLEST_MAP:
+        line = next((one for one in reversed(call.base.lines) if one.name == WEIGHTS), None)
+        before, twin = _picture(call.base, line), _picture(call.twin_base, line)
+        if line is None or before is None or twin is None or min(before.shape) < SMALLEST_MAP:
             continue
         found: list[tuple[Change, np.ndarray, tuple[object, ...]]] = []
         running = [one for one, said in lab.mutants(call).items() if said[0] != RAISES]
         for one in running[:MOST_MAPS]:
-            after, other = (_picture(lab.run(replay, one, watch=True), place) for replay in (call.replay, call.twin))
+            after, other = (_picture(lab.run(replay, one, watch=True), line) for replay in (call.replay, call.twin))
             if after is not None and (seen := _seen(before, after)) and seen == _seen(twin, other):
                 found.append((one, after, seen))
         lab.rng.shuffle(found)
@@ -114,40 +166,34 @@ def heatmap(lab: Lab) -> Iterator[Question]:
         for change, after, seen in clear[:2]:
             others = [one for one, _, features in clear if features != seen]
             if len(others) > 2:
-                text = f"{lab.words(call)}. One picture shows {_pictured(call, place)}, the other shows it after a"
-                text += " change. Which change?"
+                index = _matrix(len(line.shape or ()))
+                where = f" at index `{[*index]}`, for the last sequence of the batch" if index else ""
+                where += " and head 0," if len(index) > 1 else "," if index else ""
+                text = (
+                    f"One picture shows the attention weights of line {line.place[1]}{where} (rows: queries, columns:"
+                )
+                text += " keys), the other shows them after a change. Which change?"
                 because = "All four were run with two sets of inputs; the other pictures look different."
                 lines = [change.own, *(one.own for one in others)]
                 maps = (("before", before.round(2).tolist()), ("after", after.round(2).tolist()))
-                yield from lab.ask("heatmap", text, change.option, [one.option for one in others], because, lines, maps)
+                wrong = [one.option for one in others]
+                asked = lab.ask("heatmap", lab.words(call), text, change.option, wrong, because, lines)
+                yield from (replace(one, maps=maps) for one in asked)
 
 
-def _pictured(call: Call, place: tuple[Place, str] | None) -> str:
-    """The contents of a picture, in words and with an index."""
-    found = [one.shape for one in call.base.lines if (one.place, one.name) == place]
-    index, named = _matrix(len(found[-1] or ()) if found else np.ndim(call.base.values[0]))
-    if place is None:
-        return f"`result{index}`" + (f", {named}" if named else "")
-    where = f" for {named}, at index `{index}`" if named else ""
-    return f"the attention weights of line {place[0][1]}{where} (rows: queries, columns: keys)"
+def _matrix(axes: int) -> tuple[int, ...]:
+    """The index of the matrix that a picture shows: of the last sentence and the first head."""
+    return (-1, *[0] * (axes - 3))[: max(axes - 2, 0)]
 
 
-def _matrix(axes: int) -> tuple[str, str]:
-    """Which matrix of a tensor a picture shows: the last of the batch, else the first; as an index and in words."""
-    index = [-1, *[0] * (axes - 3)][: max(axes - 2, 0)]
-    named = "the last sequence of the batch" + (" and head 0" if axes == 4 else "")
-    return (str(index), named) if index else ("", "")
-
-
-def _picture(outcome: Outcome, place: tuple[Place, str] | None) -> np.ndarray | None:
-    """The matrix of the last sentence and first head, in a result or in the value of a line."""
-    found = [one.value for one in outcome.lines if (one.place, one.name) == place] if place else outcome.values[:1]
+def _picture(outcome: Outcome, line: LineValue | None) -> np.ndarray | None:
+    """The last matrix of a line that fits in a question."""
+    found = outcome.values_of(line) if line else []
     value = found[-1] if found else None
     if not isinstance(value, np.ndarray) or value.ndim < 2 or not value.size or not np.isfinite(value).all():
         return None
-    for axis in range(value.ndim - 2):
-        value = value[0 if axis else -1]
-    return value.astype(np.float64) if max(value.shape) <= LARGEST_MAP else None
+    picture = value[_matrix(value.ndim)].astype(np.float64)
+    return picture if max(picture.shape) <= LARGEST_MAP else None
 
 
 def _seen(before: np.ndarray, after: np.ndarray | None) -> tuple[object, ...]:
@@ -175,14 +221,12 @@ def swap(lab: Lab) -> Iterator[Question]:
         if verdict := lab.verdict(change):
             (free if verdict == "same" else bound).append((first, second))
     because = "All swaps were run in the tests, and in calls like theirs in eval and in train mode."
-    can = "can change places without changing any result, in train mode too"
-    cannot = "cannot change places without changing a result or raising an exception"
-    for rights, others, words in ((free, bound, can), (bound, free, cannot)):
-        lab.rng.shuffle(rights)
-        for right in rights[:2]:
-            options = [f"lines {one.line} and {other.line}{one.file}" for one, other in (right, *others)]
-            lines = [one for pair in (right, *others) for one in pair]
-            yield from lab.ask("swap", f"Which two of these lines {words}?", options[0], options[1:], because, lines)
+    text = "Which two of these lines can change places without changing any result, in train mode too?"
+    lab.rng.shuffle(free)
+    for right in free[:2]:
+        options = [f"lines {one.line} and {other.line}{one.file}" for one, other in (right, *bound)]
+        lines = [one for pair in (right, *bound) for one in pair]
+        yield from lab.ask("swap", "", text, options[0], options[1:], because, lines)
 
 
 def variant(lab: Lab) -> Iterator[Question]:
@@ -200,7 +244,7 @@ def variant(lab: Lab) -> Iterator[Question]:
             pool = [f"`{change.new}`" for change in failing]
             text = f"Which line could replace {one.name}, `{one.text}`, without changing any result?"
             because = "The tests were run with all of them: only with this one all pass."
-            yield from lab.ask("variant", text, f"`{right.new}`", pool, because, [one])
+            yield from lab.ask("variant", "", text, f"`{right.new}`", pool, because, [one])
 
 
 def failing_test(lab: Lab) -> Iterator[Question]:
@@ -214,7 +258,7 @@ def failing_test(lab: Lab) -> Iterator[Question]:
                 right = lab.title(fails[0])
                 pool = [lab.title(name) for name in lab.tests if name not in fails]
                 text = f"{one.sentence} Which of these tests fails then?"
-                yield from lab.ask("test", text, right, pool, "The tests were run with this change.", [one.own])
+                yield from lab.ask("test", "", text, right, pool, "The tests were run with this change.", [one.own])
 
 
 KINDS: Mapping[str, Callable[[Lab], Iterator[Question]]] = {

@@ -12,11 +12,10 @@ import numpy as np
 
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.run_test import passes
-from autograder.questions.calls import Call, Fill, arguments, calls_in, filled, of_mode, words
-from autograder.questions.facts import facts
+from autograder.questions.calls import Fill, arguments, calls_in, filled, of_mode, words
+from autograder.questions.outcomes import Call, Outcome, facts, numbers_of, read_lines, same
 from autograder.questions.program import Change, Own, Program
-from autograder.questions.question import Maps, Question, pick
-from autograder.questions.runs import Outcome, numbers_of, read_lines, same
+from autograder.questions.question import Question, pick
 from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import body_of
@@ -27,8 +26,7 @@ SECONDS = 3.0  # for a request
 SEED = 7  # in train mode
 GENTLE = 0.7  # spread of random inputs: with larger ones, attention weights vanish
 LONGEST_OPTION, LONGEST_TEXT = 160, 1500
-DIFFICULTY = dict.fromkeys(("times", "shape"), 1) | dict.fromkeys(("number", "effect", "swap", "variant", "test"), 2)
-DIFFICULTY["heatmap"] = 3
+DIFFICULTY = {"times": 1, "shape": 1, "heatmap": 3}  # of the other kinds 2
 MOST_CHANGES = 40  # of a program, tried in a call
 
 
@@ -169,19 +167,20 @@ class Lab:
         return f'"{self.tests[test].shortDescription() or test}"'
 
     def ask(
-        self, kind: str, text: str, right: str, pool: Sequence[str], because: str, about: Sequence[Own], maps: Maps = ()
+        self, kind: str, call: str, text: str, right: str, pool: Sequence[str], because: str, about: Sequence[Own]
     ) -> Iterator[Question]:
         """A question with options in random order; none if too few of the pool can be distinguished from the right one.
 
         Args:
+            call: in words, or "".
             pool: wrong options.
             about: the statements that it is about.
         """
-        wrong = pick(self.rng, right, pool)
+        wrong, text = pick(self.rng, right, pool), f"{call}. {text}" if call else text
         options = sorted([right, *wrong])
         self.rng.shuffle(options)
         different = len({re.sub(r"[\s()]", "", one).lower() for one in options}) == len(options)
         if len(wrong) > 1 and different and max(map(len, options)) <= LONGEST_OPTION and len(text) <= LONGEST_TEXT:
             lines = tuple(dict.fromkeys(one.place for one in about))
-            at, difficulty = options.index(right), DIFFICULTY[kind]
-            yield Question(kind, difficulty, text, tuple(options), at, because, lines, maps)
+            at = options.index(right)
+            yield Question(kind, DIFFICULTY.get(kind, 2), text, tuple(options), at, because, lines, call=call)

@@ -7,7 +7,7 @@ import re
 import textwrap
 import tokenize
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from autograder.localization import SmallChange, small_changes
@@ -67,19 +67,14 @@ class Change:
         return f"L{self.own.name[1:]} {f'becomes `{self.new}`' if self.new else 'is deleted'}."
 
 
+@dataclass(frozen=True, eq=False)
 class Program:
-    """The modules of a stage as a student wrote them.
+    """The modules of a stage as a student wrote them."""
 
-    Args:
-        sources: module -> source code.
-        given: module -> the code that was handed out. If a module is missing here, only its functions in `writes` count
-            as the student's; else all statements that were not handed out.
-        writes: the functions that students write in the stage, "module.Class.method".
-    """
-
-    def __init__(self, sources: Mapping[str, str], given: Mapping[str, str], writes: Collection[str]) -> None:
-        self.sources, self.given, self.writes = sources, given, writes
-        self._changes: dict[tuple[str, str], list[SmallChange]] = {}  # of functions
+    sources: Mapping[str, str]  # module -> source code
+    given: Mapping[str, str]  # module -> the code that was handed out; all other statements count as the student's
+    writes: Collection[str]  # "module.Class.method" that students write in the stage; they count if nothing is given
+    _changes: dict[tuple[str, str], list[SmallChange]] = field(default_factory=dict, init=False)  # of functions
 
     @cached_property
     def functions(self) -> dict[tuple[str, str], ast.FunctionDef]:

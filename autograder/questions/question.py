@@ -1,15 +1,16 @@
 """A question with one right answer, and how its options are chosen so that their form reveals nothing."""
 
 import hashlib
+import itertools
 import json
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 OPTIONS = 4  # per question, if there are that many
-CHOICES = 60  # random sets of wrong options, one of which is taken
+MOST_WRONG = 20  # possible wrong options, of which all sets are compared
 LETTERS = "ABCD"
 Maps = tuple[tuple[str, list[list[float]]], ...]  # pictures: a title and rows of numbers
 
@@ -26,6 +27,7 @@ class Question:
     because: str
     lines: tuple[tuple[str, int], ...]  # (file, line) of the code that it is about
     maps: Maps = ()
+    call: str = ""  # how the text begins if it is about a call
 
     @property
     def id(self) -> str:
@@ -44,27 +46,21 @@ class Question:
 def pick(rng: random.Random, right: str, pool: Sequence[str]) -> list[str]:
     """Choose wrong options from a pool, so that the form of the right one reveals nothing.
 
-    Options can be ranked by superficial properties, such as length. For each property, a random rank is drawn for the
-    right option. Of some random choices, the one that comes closest to these ranks is taken.
+    Options can be ranked by superficial properties: length and size. For each of them, the rank of the right option is
+    drawn from all ranks that some choice gives it. A choice that comes closest to these ranks is taken.
     """
-    pool = [one for one in pool if one != right]
-    choices = [rng.sample(pool, min(OPTIONS - 1, len(pool))) for _ in range(CHOICES)]
-    looks = [_number] if re.fullmatch(r"[\d.-]+", right) else [_length, _number]
-    ranks = [[_rank(look, right, one) for one in choices] for look in looks]
-    wanted = [rng.choice(sorted(set(places))) for places in ranks]
-    off = [
-        sum(abs(place - one) for place, one in zip(places, wanted, strict=True)) for places in zip(*ranks, strict=True)
-    ]
-    return choices[off.index(min(off))]
-
-
-def _rank(look: Callable[[str], float], right: str, wrong: Sequence[str]) -> float:
-    """The number of options ranked before the right one; equal ones count half."""
-    return sum((look(one) < look(right)) + (look(one) == look(right)) / 2 for one in wrong)
-
-
-def _length(option: str) -> float:
-    return len(option)
+    pool = sorted({*pool} - {right})
+    pool = rng.sample(pool, min(MOST_WRONG, len(pool)))
+    choices = [*itertools.combinations(pool, min(OPTIONS - 1, len(pool)))]
+    off = [0.0] * len(choices)
+    for look in [_number] if re.fullmatch(r"`?[\d.-]+`?", right) else [len, _number]:
+        size, looks = look(right), {one: look(one) for one in pool}
+        # Options that look the same count half.
+        ranks = [sum((looks[one] < size) + (looks[one] == size) / 2 for one in choice) for choice in choices]
+        wanted = rng.choice(sorted({*ranks}))
+        off = [before + abs(rank - wanted) for before, rank in zip(off, ranks, strict=True)]
+    closest = min(off)
+    return [*rng.choice([choice for choice, one in zip(choices, off, strict=True) if one == closest])]
 
 
 def _number(option: str) -> float:

@@ -11,6 +11,8 @@ from autograder.__main__ import main
 from autograder.manifest import assignment
 from autograder.questions import generate
 from autograder.questions.kinds import KINDS
+from autograder.questions.outputs import write_all
+from autograder.questions.question import Question
 from autograder.submissions.read_submission import read_submission
 from tests.support.programs import write_program
 
@@ -71,6 +73,22 @@ def test_learning_platforms_get_the_same_questions(asked):
     assert [len([*item.iter(f"{QTI}response_label")]) for item in items] == [len(one["options"]) for one in questions]
 
 
+def test_a_sheet_shows_each_call_once(tmp_path):
+    """A platform may ask one question alone, so there each question shows its call."""
+    call = "`f` is called with `x=1`"
+    texts = (f"{call}. Line 2 is deleted. What happens?", f"{call}. How often does line 3 run?", "Which line?")
+    asked = [Question("effect", 2, text, tuple("abc"), 0, "Run.", (), (), call) for text in texts[:2]]
+    asked.append(Question("swap", 2, texts[2], tuple("abc"), 0, "Run.", ()))
+    chosen = assignment("transformer")
+    write_all(tmp_path, [generate.Paper("me", STAGE, True, tuple(asked))], chosen, chosen.stage(STAGE), 1, 10)
+    for name in ("sheets.html", "key.html", "timed/me.html"):
+        page = (tmp_path / name).read_text(encoding="utf-8")
+        assert page.count("x=1") == 1
+        assert "The call is the same as in question 1. How often does line 3 run?" in page
+        assert "Which line?" in page
+    assert (tmp_path / "moodle.xml").read_text(encoding="utf-8").count("x=1") == 2
+
+
 def test_students_get_no_answer_and_no_line_of_the_reference(submitted, asked):
     folder, key = asked
     sheets = (folder / "sheets.html").read_text(encoding="utf-8")
@@ -90,7 +108,6 @@ def test_students_get_no_answer_and_no_line_of_the_reference(submitted, asked):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--kinds", "riddle"], "there is no kind 'riddle'"),
         (["--count", "0"], "--count and --jobs must be 1 or more"),
     ],
 )
