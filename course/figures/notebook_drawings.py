@@ -191,8 +191,8 @@ def encoder_decoder() -> Drawing:
     d.arrow((right, top), (right, top - 24))
     d.box(right - 46, top - 54, 92, 30, "linear", "linear")
     d.arrow((right, top - 54), (right, top - 70))
-    d.text(right, top - 102, "scores", "strong")
-    d.text(right, top - 82, "(B, T_d, vocabulary)", "small")
+    d.text(right, top - 104, "scores", "strong")
+    d.text(right, top - 84, "(B, T_d, vocabulary)", "small")
     return d
 
 
