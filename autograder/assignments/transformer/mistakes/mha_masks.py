@@ -218,7 +218,8 @@ MISTAKES: tuple[Mistake, ...] = (
         new="scores.masked_fill(attention_mask != 0, lowest)",
         looks_like="The batch axis of your attention mask meets the head axis of the scores.",
         read_again="Write down the axes of both, one below the other. If you fold heads into the batch, the copies of "
-        "the masks may be in a different order from the heads. With one mask for all sentences, the mistake does not show.",
+        "the masks may be in a different order from the heads. With one mask for all sentences, the mistake does not "
+        "show.",
     ),
     Mistake(
         id="mha.padding-mask-on-queries",
