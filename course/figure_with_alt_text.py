@@ -17,7 +17,7 @@ from matplotlib.spines import Spine
 from matplotlib.text import Text
 
 from course.narrow_figures import stack
-from course.page_style import SMALLEST, STRIP, STYLE, boxed, two_forms
+from course.page_style import SMALLEST, STRIP, STYLE, TALL, boxed, two_forms
 
 DPI = 100
 PALE = "#d6d9dd"  # replaces black on a dark page
@@ -74,7 +74,7 @@ def image(figure: Figure, alt: str, dpi: int, shown: int = 0, **saving: Any) -> 
         left = figure.get_tightbbox().x0 - rcParams["savefig.pad_inches"]
     panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
     spans = {tuple(round((x / figure.dpi - left) * dpi) for x in axes.get_window_extent().intervalx) for axes in panels}
-    stacked = {} if figure.subfigs else stack(pictures, sorted(spans), round(STRIP / scale))
+    stacked = {} if figure.subfigs else stack(pictures, sorted(spans), round(STRIP / scale), round(TALL / scale))
     if not stacked:
         return STYLE + boxed(wide)
     return STYLE + two_forms(wide, _tags(stacked, alt, scale, least), round(_width(pictures["light"]) * scale * least))

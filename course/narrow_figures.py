@@ -14,16 +14,18 @@ if TYPE_CHECKING:
 FRAME = 4  # pixels: the frame of a panel, which is not part of its labels
 
 
-def stack(pictures: Mapping[str, bytes], spans: Sequence[tuple[int, ...]], most: int) -> dict[str, bytes]:
+def stack(pictures: Mapping[str, bytes], spans: Sequence[tuple[int, ...]], most: int, tallest: int) -> dict[str, bytes]:
     """Cut pictures of a figure, PNG files, between its columns of panels; return them with the pieces stacked.
 
     Args:
         pictures: the variants of the figure by name, of equal size. The first one is on white.
         spans: where each column of panels begins and ends, in pixels, from left to right.
         most: the width of a row in pixels. It contains as many columns as fit, at least one.
+        tallest: the greatest height in pixels.
 
     Returns:
-        The stacked pictures by name; {} if everything fits into one row, or if the columns cannot be separated.
+        The stacked pictures by name; {} if everything fits into one row, if they would be too tall, or if the columns
+        cannot be separated.
     """
     import numpy as np
     from PIL import Image
@@ -41,7 +43,7 @@ def stack(pictures: Mapping[str, bytes], spans: Sequence[tuple[int, ...]], most:
             rows[-1].append(piece)
         else:
             rows.append([piece] if not rows or labels[1] == 0 else [labels, piece])
-    if len(rows) < 2:
+    if len(rows) < 2 or len(rows) * first.shape[0] > tallest:
         return {}
     return {name: _png(_stacked(array, rows)) for name, array in pixels.items()}
 

@@ -7,6 +7,7 @@ for narrow pages, in which the panels are below each other.
 SMALLEST = 11  # pixels: the smallest text, as shown
 NARROW = 640  # pixels: on narrower pages, panels are below each other if they do not fit
 STRIP = 336  # pixels: the width of panels in one row on a narrow page; beside an open file browser there is not more
+TALL = 1400  # pixels: if panels below each other would be taller, the figure scrolls sideways instead
 # How JupyterLab, pages from nbconvert, Sphinx themes, VS Code and Colab mark dark themes.
 DARK = ('[data-jp-theme-light="false"]', '[data-theme="dark"]', "body.vscode-dark", 'html[theme="dark"]')
 # The drawings of the text cells get the same: they are SVG files, about 1,000 pixels wide, with text of 13 pixels.

@@ -21,6 +21,7 @@ class LineMark:
     text: str
     state: str  # "right", or "wrong": one of these lines is wrong
     steps: tuple[str, ...] = ()  # the named steps of the assignment that are computed there
+    gap: bool = False  # what is wrong is missing before this line
 
 
 @dataclass(frozen=True)

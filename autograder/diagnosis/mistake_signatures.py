@@ -25,6 +25,7 @@ from autograder.sandbox.student_faults import Raised
 PROJECTIONS = 8
 MAX_PROJECTED = 1_000_000  # elements; of a larger tensor, only the first ones are projected
 ELSEWHERE = "elsewhere"
+RESULT = "Your result is that of "  # begins a hint that says to which code the numbers belong
 # Rounding changes a projection far less than this; a different mistake changes it far more.
 LIMITS = {"float64": 1e-5, "float32": 1e-3}
 
@@ -173,7 +174,8 @@ def hints(assignment: str, named: Named) -> tuple[str, ...]:
     if named.not_in:
         tests = " and ".join(named.not_in)
         others.append(f"This is how it looks in this test. In {tests} it mostly looks different: check that, too.")
-    return (looks_like if named.sure else f"Perhaps this: {looks_like}", *others)
+    # Without numbers, perhaps there was no result at all: an exception ended the test.
+    return (looks_like if named.sure else f"Perhaps this: {looks_like.removeprefix(RESULT)}", *others)
 
 
 def known_signatures(assignment: str, test: str) -> Known:

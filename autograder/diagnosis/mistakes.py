@@ -16,7 +16,9 @@ class Mistake:
     module: str
     old: str  # occurs exactly once in the module
     new: str
-    looks_like: str  # first hint: what the result looks like, in the student's words
+    # First hint: the code in the student's words, or "Your result is that of" such code. If the mistake can raise an
+    # exception, the rest of the sentence must be true even though there is no result.
+    looks_like: str
     read_again: str  # second hint: where the idea goes wrong, and what to read again
     same_as: tuple[str, ...] = ()  # ids of earlier mistakes that look the same in all visible tests of the stage
     seen_by: Literal["visible", "hidden"] = "visible"  # "hidden": it passes the visible tests of its stage

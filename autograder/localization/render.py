@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from autograder.diagnosis.line_verdict import LineMark, LineVerdict
 from autograder.localization.arbitrate import Diagnosis
@@ -39,12 +40,21 @@ def rendered(diagnosis: Diagnosis | None, case: Case | None, source: Source) -> 
     step = diagnosis.suspect.step if diagnosis.suspect else ""
     sentences = [*_where(diagnosis, source), *_why(diagnosis), *never, *_correct(right)]
     marks = [_mark(line, source, "right", steps) for line, steps in right]
-    marks += [_mark(line, source, "wrong", (step,) if step else ()) for line in diagnosis.lines]
+    wrong = [_mark(line, source, "wrong", (step,) if step else ()) for line in diagnosis.lines]
+    marks += [replace(mark, gap=_is_gap(line, diagnosis)) for mark, line in zip(wrong, diagnosis.lines, strict=True)]
     return LineVerdict(tuple(sentences), tuple(sorted(marks, key=lambda mark: (mark.file, mark.line))), step)
 
 
 def _mark(line: Line, source: Source, state: str, steps: tuple[str, ...]) -> LineMark:
     return LineMark(line.file, line.number, text_of(line, source.texts), state, steps)
+
+
+def _is_gap(line: Line, diagnosis: Diagnosis) -> bool:
+    """Whether the line itself is right, as far as is known, but another one is missing before it."""
+    suspect, repair = diagnosis.suspect, diagnosis.repair
+    if repair:
+        return bool(repair.edit.call)
+    return suspect is not None and bool(suspect.step) and suspect.before and line == suspect.line
 
 
 def _where(diagnosis: Diagnosis, source: Source) -> list[str]:

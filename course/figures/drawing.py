@@ -43,8 +43,7 @@ text { font: 15px system-ui, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-
 """.strip()
 ROLE = 'role="img" aria-labelledby="title desc"'
 LINE = 19  # line height of text
-# The font size of an index. In pixels: some programs scale relative sizes wrongly.
-INDEX, SMALL_INDEX = 11, 10
+INDEX = 11  # the font size of an index. In pixels: some programs scale relative sizes wrongly.
 
 
 class Drawing:
@@ -65,8 +64,7 @@ class Drawing:
         for number, line in enumerate(lines):
             height = y + (number - (len(lines) - 1) / 2) * LINE + 5
             name = f' class="{kind}"' if kind else ""
-            formula = _formula(line, SMALL_INDEX if kind == "small" else INDEX)
-            self._add(f'<text{name} x="{x:g}" y="{height:g}" text-anchor="{anchor}">{formula}</text>')
+            self._add(f'<text{name} x="{x:g}" y="{height:g}" text-anchor="{anchor}">{_formula(line)}</text>')
 
     def arrow(self, *points: tuple[float, float], kind: str = "", head: bool = True) -> None:
         """Draw a line through some points, with an arrowhead at the last one."""
@@ -114,15 +112,15 @@ class Drawing:
         )
 
 
-def _formula(line: str, size: int) -> str:
-    """Convert text with indices, `size` pixels high, to SVG: "d_k", "W_{out}", "K^T"."""
+def _formula(line: str) -> str:
+    """Convert text with indices to SVG: "d_k", "W_{out}", "K^T"."""
     parts = []
     height = 0  # current offset below the line
     for sign, index, short, plain in re.findall(r"([_^])(?:\{([^}]*)\}|(\w))|([^_^]+|[_^])", line):
         wanted = {"_": 4, "^": -6}.get(sign, 0)
         move = f' dy="{wanted - height}"' if wanted != height else ""
         if sign:
-            parts.append(f'<tspan{move} font-size="{size}">{escape(index or short)}</tspan>')
+            parts.append(f'<tspan{move} font-size="{INDEX}">{escape(index or short)}</tspan>')
         else:
             parts.append(f"<tspan{move}>{escape(plain)}</tspan>" if move else escape(plain))
         height = wanted

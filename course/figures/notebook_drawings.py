@@ -86,106 +86,113 @@ def multihead() -> Drawing:
     return d
 
 
-def _dropout(d: Drawing, x: float, y: float) -> float:
-    """Draw a dropout box from `x` on the line `y`; return its right end."""
-    d.box(x, y - 22, 44, 44)
-    d.text(x + 22, y, "drop-\nout", "small")
-    return x + 44
+SUBLAYER = 139  # the height of a sub-layer
+BESIDE = 108  # from the line of the tokens to the middle of the boxes beside it
+BOTTOM = 172  # the height of the embedding
 
 
-def _sublayer(d: Drawing, x: float, y: float, text: str, kind: str) -> float:
-    """Draw a sub-layer on the line `y`: box, dropout, residual connection, sum and norm; return its right end."""
-    d.arrow((x, y), (x + 28, y))
-    d.box(x + 28, y - 30, 88, 60, text, kind)
-    d.arrow((x + 116, y), (x + 132, y))
-    right = _dropout(d, x + 132, y)
-    d.arrow((right, y), (right + 16, y))
-    d.plus(right + 27, y)
-    d.arrow((x + 12, y), (x + 12, y - 52), (right + 27, y - 52), (right + 27, y - 11))
-    d.arrow((right + 38, y), (right + 54, y))
-    d.box(right + 54, y - 30, 52, 60, "layer\nnorm", "norm")
-    return right + 106
+def _embedding(d: Drawing, x: float, side: int, name: str, tokens: str) -> None:
+    """Draw, from the bottom of the drawing upwards: tokens, embedding, positional encoding and dropout.
+
+    Args:
+        x: the line along which the tokens go up.
+        side: where the boxes beside the line are: 1 for the right, -1 for the left.
+    """
+    y = d.height - 50
+    d.text(x, y + 12, name, "strong")
+    d.text(x, y + 32, tokens, "small")
+    d.arrow((x, y), (x, y - 14))
+    d.box(x - 48, y - 46, 96, 32, "embedding", "token")
+    d.arrow((x, y - 46), (x, y - 60))
+    d.plus(x, y - 71)
+    d.text(x + side * BESIDE, y - 71, "positional\nencoding", "small")
+    d.arrow((x + side * (BESIDE - 42), y - 71), (x + side * 11, y - 71))
+    d.arrow((x, y - 82), (x, y - 96))
+    d.box(x - 38, y - 122, 76, 26, "dropout")
 
 
-SUBLAYER = 282  # the width of a sub-layer
-MIDDLE = 72  # from the left end of a sub-layer to the middle of its first box
+def _layer(d: Drawing, x: float, side: int, name: str, kinds: str) -> float:
+    """Draw the sub-layers of a layer, upwards: box, dropout, residual connection, sum and norm; return the upper end.
+
+    Args:
+        x, side: as in `_embedding`.
+        kinds: the boxes from bottom to top: "s" self-attention, "c" cross-attention, "f" feed-forward.
+    """
+    y = d.height - BOTTOM
+    top = y - SUBLAYER * len(kinds)
+    d.frame(x - 58 if side > 0 else x - 172, top - 8, 230, y - top + 3, "")
+    d.text(x + side * BESIDE, top + 16, name, "small")
+    for kind in kinds:
+        text = {"s": "self-\nattention", "c": "cross-\nattention", "f": "feed-\nforward"}[kind]
+        box = x + side * BESIDE
+        d.arrow((x, y), (x, y - 77))
+        d.arrow((x, y - 36), (box - side * 46, y - 36))
+        d.box(box - 46, y - 58, 92, 44, text, "network" if kind == "f" else "attention")
+        d.arrow((box, y - 58), (box, y - 75))
+        d.box(box - 38, y - 101, 76, 26, "dropout")
+        d.arrow((box - side * 38, y - 88), (x + side * 11, y - 88))
+        d.plus(x, y - 88)
+        d.arrow((x, y - 99), (x, y - 113))
+        d.box(x - 46, y - 139, 92, 26, "layer norm", "norm")
+        y -= SUBLAYER
+    return y
 
 
-def _embedding(d: Drawing, y: float, name: str, tokens: str) -> float:
-    """Draw tokens, embedding, positional encoding and dropout on the line `y`; return their right end."""
-    d.text(48, y - 11, name, "strong")
-    d.text(48, y + 11, tokens, "small")
-    d.arrow((90, y), (110, y))
-    d.box(110, y - 30, 96, 60, "embedding", "token")
-    d.arrow((206, y), (222, y))
-    d.plus(233, y)
-    d.text(233, y + 55, "positional\nencoding", "small")
-    d.arrow((233, y + 36), (233, y + 11))
-    d.arrow((244, y), (260, y))
-    right = _dropout(d, 260, y)
-    d.arrow((right, y), (right + 22, y), head=False)
-    return right + 22
+def _mask(d: Drawing, x: float, side: int, number: int, text: str, below: float = 0) -> None:
+    """Draw a mask beside a sub-layer, which is counted from the bottom."""
+    y = d.height - BOTTOM - SUBLAYER * number - 36 + below
+    d.arrow((x + side * (BESIDE + 64), y), (x + side * (BESIDE + 46), y))
+    d.text(x + side * (BESIDE + 68), y + 1.6 * below, text, "small", "start" if side > 0 else "end")
 
 
 def encoder() -> Drawing:
     d = Drawing(
-        1080,
-        250,
+        430,
+        515,
         "The encoder",
-        "Source tokens are embedded, the positional encoding is added, and dropout follows. Then come N layers. Each "
-        "has two sub-layers, self-attention and a feed-forward network. After each sub-layer comes dropout, then "
-        "a residual connection adds the input of the sub-layer, then comes a layer norm. The padding mask goes "
-        "into self-attention. The shape stays (B, T_e, d_model).",
+        "From bottom to top: source tokens are embedded, the positional encoding is added, and dropout follows. Then "
+        "come N layers. Each has two sub-layers, self-attention and a feed-forward network. After each sub-layer comes "
+        "dropout, then a residual connection adds the input of the sub-layer, then comes a layer norm. The padding "
+        "mask goes into self-attention. The shape stays (B, T_e, d_model).",
     )
-    start = _embedding(d, 120, "source", "(B, T_e)")
-    d.frame(start - 4, 30, 2 * SUBLAYER + 16, 150, "one of N layers")
-    middle = _sublayer(d, start, 120, "self-\nattention", "attention")
-    d.text(start + MIDDLE, 215, "padding mask (B, T_e)", "small")
-    d.arrow((start + MIDDLE, 203), (start + MIDDLE, 150))
-    end = _sublayer(d, middle, 120, "feed-\nforward", "network")
-    d.arrow((end, 120), (end + 32, 120))
-    d.text(end + 38, 109, "encoder output", "strong", "start")
-    d.text(end + 38, 131, "(B, T_e, d_{model})", "small", "start")
-    d.text(middle + 130, 215, "(B, T_e, d_{model}) from the embedding on", "small")
+    _embedding(d, 80, 1, "source", "(B, T_e)")
+    end = _layer(d, 80, 1, "one of N layers", "sf")
+    _mask(d, 80, 1, 0, "padding mask\n(B, T_e)")
+    d.arrow((80, end), (80, end - 24))
+    d.text(80, end - 38, "encoder output", "strong")
+    d.text(150, end - 38, "(B, T_e, d_{model}), from the embedding on", "small", "start")
     return d
 
 
 def encoder_decoder() -> Drawing:
     d = Drawing(
-        1330,
-        520,
+        690,
+        715,
         "The Transformer: encoder and decoder",
-        "Above, the encoder: source tokens, embedding with positional encoding and dropout, N layers of self-attention "
-        "and feed-forward network. Below, the decoder: target tokens, embedding with positional encoding and dropout, "
-        "N layers of self-attention with a causal mask, cross-attention and feed-forward network, then a linear map to "
-        "scores over the target vocabulary. After each sub-layer come dropout, a residual connection, and a layer "
-        "norm. The encoder output provides the keys and values of every cross-attention.",
+        "Both from bottom to top. On the left, the encoder: source tokens, embedding with positional encoding and "
+        "dropout, N layers of self-attention and feed-forward network. On the right, the decoder: target tokens, "
+        "embedding with positional encoding and dropout, N layers of self-attention with a causal mask, "
+        "cross-attention and feed-forward network, then a linear map to scores over the target vocabulary. After each "
+        "sub-layer come dropout, a residual connection, and a layer norm. The encoder output provides the keys and "
+        "values of every cross-attention.",
     )
-    top, low = 110, 370
-    start = _embedding(d, top, "source", "(B, T_e)")
-    d.frame(start - 4, 20, 2 * SUBLAYER + 16, 150, "encoder: one of N layers")
-    middle = _sublayer(d, start, top, "self-\nattention", "attention")
-    d.text(start + MIDDLE, 200, "padding mask (B, T_e)", "small")
-    d.arrow((start + MIDDLE, 188), (start + MIDDLE, top + 30))
-    end = _sublayer(d, middle, top, "feed-\nforward", "network")
-    start = _embedding(d, low, "target", "(B, T_d)")
-    d.frame(start - 4, 278, 3 * SUBLAYER + 16, 150, "decoder: one of N layers")
-    first = _sublayer(d, start, low, "self-\nattention", "attention")
-    d.text(start + MIDDLE, 460, "causal mask (1, T_d, T_d)\nand padding mask (B, T_d)", "small")
-    d.arrow((start + MIDDLE, 438), (start + MIDDLE, low + 30))
-    second = _sublayer(d, first, low, "cross-\nattention", "attention")
-    cross = first + MIDDLE
-    d.arrow((end, top), (end + 40, top), (end + 40, 226), (cross, 226), (cross, low - 30))
-    d.text(end + 50, 158, "encoder output (B, T_e, d_{model}):", "small", "start")
-    d.text(end + 50, 180, "keys and values of every layer", "small", "start")
-    d.text(cross + 20, 460, "source padding mask (B, T_e)", "small")
-    d.arrow((cross, 448), (cross, low + 30))
-    third = _sublayer(d, second, low, "feed-\nforward", "network")
-    d.arrow((third, low), (third + 32, low))
-    d.box(third + 32, low - 30, 62, 60, "linear", "linear")
-    d.text(third + 63, 440, "scores", "strong")
-    d.text(third + 56, 462, "(B, T_d, vocabulary)", "small")
-    d.arrow((third + 63, low + 30), (third + 63, 428))
+    left, right = 70, 610
+    _embedding(d, left, 1, "source", "(B, T_e)")
+    end = _layer(d, left, 1, "N encoder layers", "sf")
+    _mask(d, left, 1, 0, "padding mask\n(B, T_e)")
+    _embedding(d, right, -1, "target", "(B, T_d)")
+    top = _layer(d, right, -1, "N decoder layers", "scf")
+    _mask(d, right, -1, 0, "causal mask\n(1, T_d, T_d)\npadding mask\n(B, T_d)")
+    _mask(d, right, -1, 1, "source\npadding mask\n(B, T_e)", 12)
+    cross = d.height - BOTTOM - SUBLAYER - 46
+    d.arrow((left, end), (left, end - 30), (340, end - 30), (340, cross), (right - BESIDE - 46, cross))
+    d.text(left, end - 70, "encoder output (B, T_e, d_{model}):", "small", "start")
+    d.text(left, end - 50, "keys and values of every layer", "small", "start")
+    d.arrow((right, top), (right, top - 24))
+    d.box(right - 46, top - 54, 92, 30, "linear", "linear")
+    d.arrow((right, top - 54), (right, top - 70))
+    d.text(right, top - 104, "scores", "strong")
+    d.text(right, top - 84, "(B, T_d, vocabulary)", "small")
     return d
 
 

@@ -12,6 +12,7 @@ from course.figures.attention_drawings import ATTENTION
 from course.figures.drawing import STYLE
 from course.figures.notebook_drawings import ALL
 from course.figures.variants_drawings import VARIANTS
+from course.page_style import SMALLEST
 
 ROOT = Path(__file__).resolve().parents[2]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -59,7 +60,8 @@ def extent(text: ET.Element) -> tuple[float, float]:
     """About where a line of text begins and ends: letters are 8.2 px wide, small ones 7.2, strong ones 9.3."""
     width = len("".join(text.itertext())) * {"small": 7.2, "strong": 9.3}.get(text.get("class") or "", 8.2)
     x = float(text.get("x", 0))
-    return (x, x + width) if text.get("text-anchor") == "start" else (x - width / 2, x + width / 2)
+    left = x - width * {"start": 0, "middle": 0.5, "end": 1}[text.get("text-anchor") or ""]
+    return left, left + width
 
 
 @DRAWINGS
@@ -79,7 +81,7 @@ def test_no_arrow_ends_in_a_text(name):
 def test_an_index_has_its_size_in_pixels(name):
     """Some programs take a share of the letter size for a share of something larger, and draw giants."""
     sizes = re.findall(r'font-size="([^"]*)"', DRAWN[name]().svg())
-    assert set(sizes) <= {"10", "11"}
+    assert set(sizes) <= {"11"}
     assert sizes or name not in ("attention", "multihead", "encoder", "encoder_decoder")
 
 
@@ -87,8 +89,15 @@ def test_an_index_has_its_size_in_pixels(name):
 def test_dropout_stands_where_the_formula_has_it(name, sublayers):
     """After each sub-layer, before the sum; and once on each sum of embedding and position."""
     texts = ["".join(text.itertext()) for text in ET.fromstring(ALL[name]().svg()).iter(f"{SVG}text")]
-    assert texts.count("norm") == sublayers
-    assert texts.count("drop-") == sublayers + texts.count("embedding")
+    assert texts.count("layer norm") == sublayers
+    assert texts.count("dropout") == sublayers + texts.count("embedding")
+
+
+@pytest.mark.parametrize("name", ["encoder", "encoder_decoder"])
+def test_on_a_page_of_700_pixels_all_text_has_11(name):
+    root = ET.fromstring(ALL[name]().svg())
+    sizes = [float(size) for size in re.findall(r"(?:font: |font-size[:=] ?\"?)(\d+)", ET.tostring(root, "unicode"))]
+    assert min(sizes) * min(1, 700 / float(root.get("width", 0))) >= SMALLEST
 
 
 def contrast(one: str, other: str) -> float:

@@ -23,11 +23,11 @@ def pictures(html: str) -> list[tuple[int, int, np.ndarray]]:
     return [(int(width), int(least), imread(io.BytesIO(base64.b64decode(data)))) for width, least, data in found]
 
 
-def heatmaps(columns: int) -> str:
+def heatmaps(columns: int, rows: int = 1) -> str:
     words = ["one", "two", "three", "four", "five", "six", "seven"]
     titles = [f"head {head}" for head in range(columns)]
     return show_heatmaps(
-        np.zeros((2, columns, 7, 7)), "key", "query", titles=titles, xticks=words, yticks=words
+        np.zeros((rows, columns, 7, 7)), "key", "query", titles=titles, xticks=words, yticks=words
     ).image()
 
 
@@ -44,6 +44,11 @@ def test_heatmaps_are_below_each_other_on_a_narrow_page():
     ink = [(row[:, :100, :3] < 0.5).any(axis=-1).sum() for row in np.split(down, 4)]
     assert (labels[..., :3] < 0.5).any()
     assert max(ink) < 1.1 * min(ink)
+
+
+def test_many_heatmaps_scroll_sideways():
+    """Twelve panels below each other would be taller than three screens."""
+    assert "tc-narrow" not in heatmaps(4, rows=3)
 
 
 def test_panels_with_labels_of_their_own_are_cut_between_them():

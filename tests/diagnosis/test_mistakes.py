@@ -1,11 +1,13 @@
 """Mistakes that nobody knows are not named; a mistake is a text that stands once. (The audit looks at known ones.)"""
 
+import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from autograder.diagnosis.mistake_signatures import Named, Signature, hints, name_mistakes
+from autograder.diagnosis.mistake_signatures import Named, Signature, hints, name_mistakes, stored_file
 from autograder.diagnosis.mistakes import Mistake, all_mistakes
 from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
@@ -93,6 +95,15 @@ def test_what_only_a_message_points_to_is_said_to_be_so_perhaps(workers):
     assert all(hint.startswith("Perhaps this: ") for hint in hints.values())
     hints = named(workers, "mha", "mha", ("math.sqrt(self.d_k)", "math.sqrt(self.d_model)"))
     assert hints["mha.scale-d-model"].startswith("Your result is that of")
+
+
+@pytest.mark.parametrize("name", ["transformer", "attention", "variants"])
+def test_a_hint_from_an_exception_speaks_of_no_result(name):
+    stored = json.loads(stored_file(name).read_text(encoding="utf-8"))["signatures"]
+    raising = {entry["mistake"] for entries in stored.values() for entry in entries if entry["place"]}
+    assert raising
+    for mistake in raising:
+        assert not re.search("Your result|In every", hints(name, Named(mistake, False))[0])
 
 
 def test_a_mistake_that_later_checks_refute_is_not_named(workers):

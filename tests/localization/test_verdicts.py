@@ -81,6 +81,7 @@ def test_a_missing_call_is_said_to_be_missing(workers):
     assert f"missing before training.py:{line}:" in told(tests)
     assert "With a call of optimizer.zero_grad() before this line, the result is right." in told(tests)
     assert f"training.py:{line} is" not in told(tests)
+    assert [mark.gap for test in tests for mark in test.marks if mark.line == line] == [True] * len(tests)
 
 
 def test_no_line_is_right_that_comes_after_the_wrong_one(workers):

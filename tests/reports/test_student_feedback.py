@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from autograder.diagnosis.line_verdict import LineMark
 from autograder.grading.grade_submission import grade
 from autograder.grading.results import Report, from_json, to_json
 from autograder.reports.class_report import class_html
@@ -79,6 +80,13 @@ def test_hints_come_in_two_strengths_and_once():
     assert seen.count("Your table is <b>empty</b>.") == 1
     assert "Same cause as in “Title of test_known”." in seen
     assert re.search(r"<details><summary>Where to read again</summary>\s*<p>Read section 3.5 again.</p>", page)
+
+
+def test_a_line_after_a_gap_is_not_shown_as_wrong():
+    marks = (LineMark("mha.py", 9, "y = 2", "wrong", ("the mask",), gap=True),)
+    page = feedback_html(make_report(make_test("test_a", "failed", message="x is wrong", marks=marks)))
+    assert "before mha.py:9 Perhaps missing here: the mask y = 2" in text_of(page)
+    assert "mha.py:9 is wrong" not in text_of(page)
 
 
 def test_students_see_nothing_of_a_fault_or_of_the_review():

@@ -16,6 +16,7 @@ from course.config import CONFIG, WEIGHTS, ModelConfig
 from course.location import checkpoints
 
 CHECKPOINT = "de-en"
+COSINES = "cosines of the same angles"  # a part of the test of position tables; the angles are those of the sines
 ENCODING_LIMIT = 1e-3  # for the student's own position table, which may be computed in float32
 SMALL = (12, 20, 2)  # d_model, d_ff and the number of heads of a small layer
 MASK = np.array([[0, 0, 0, 0, 0], [0, 0, 0, 1, 1]])  # its padding mask

@@ -4,7 +4,7 @@ import contextlib
 
 import numpy as np
 
-from autograder.assignments.transformer.trained import ENCODING_LIMIT, check_buffer, check_columns
+from autograder.assignments.transformer.trained import COSINES, ENCODING_LIMIT, check_buffer, check_columns
 from autograder.grading.hidden_case import HiddenTestCase, Twins
 from autograder.sandbox.student_faults import Raised
 
@@ -12,10 +12,10 @@ from autograder.sandbox.student_faults import Raised
 class TestPositionalEncoding(HiddenTestCase):
     def test_pe(self):
         """Tables of other sizes, inputs as long as the table and longer, and the gradient."""
-        for part in ("sines", "cosines"):
+        for part in ("sines", COSINES):
             with self.part(part):
-                self.columns(2 * self.pick(3, 5, 9, 20), self.pick(300, 420, 560), part == "cosines")
-                self.columns(12, self.pick(5, 7, 8), part == "cosines")
+                self.columns(2 * self.pick(3, 5, 9, 20), self.pick(300, 420, 560), part == COSINES)
+                self.columns(12, self.pick(5, 7, 8), part == COSINES)
         with self.part("sum"):
             self.encoding(B=1, d_model=2 * self.pick(3, 5, 9, 20), length=self.pick(300, 420, 560))
             self.check_lengths(self.pick(5, 7, 8))
@@ -26,7 +26,7 @@ class TestPositionalEncoding(HiddenTestCase):
             self.keeps_arguments(pe.student, {"x": x})
             self.same_gradients(pe, {"x": x}, self.random(*x.shape), "B T d_model")
         with self.part("a buffer"):
-            self.needs("sines", "cosines")
+            self.needs("sines", COSINES)
             check_buffer(self, pe.student, self.random(2, 6, 12))
 
     def columns(self, d_model: int, length: int, odd: bool) -> None:

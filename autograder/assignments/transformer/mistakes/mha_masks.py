@@ -207,22 +207,19 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=PADDING,
         new="scores.masked_fill(key_padding_mask[:, None, :] != 0, lowest)",
-        looks_like="In every sentence, head 0 uses the key padding mask of sentence 0, head 1 the mask of sentence "
-        "1, and so on.",
-        read_again="The batch axis of the mask meets the head axis of the scores. If you fold heads into the batch, "
-        "the copies of the masks may be in a different order from the heads. Write down the axes of both, one below "
-        "the other.",
+        looks_like="The batch axis of your key padding mask meets the head axis of the scores.",
+        read_again="Write down the axes of both, one below the other. If you fold heads into the batch, the copies of "
+        "the masks may be in a different order from the heads.",
     ),
     Mistake(
         id="mha.attention-mask-not-unsqueezed",
         module="mha",
         old=ATTENTION,
         new="scores.masked_fill(attention_mask != 0, lowest)",
-        looks_like="In every sentence, head 0 uses the attention mask of sentence 0, head 1 the mask of sentence 1, "
-        "and so on.",
-        read_again="The batch axis of the mask meets the head axis of the scores. If you fold heads into the batch, "
-        "the copies of the masks may be in a different order from the heads. Write down the axes of both, one below "
-        "the other. With one mask for all sentences, the mistake does not show.",
+        looks_like="The batch axis of your attention mask meets the head axis of the scores.",
+        read_again="Write down the axes of both, one below the other. If you fold heads into the batch, the copies of "
+        "the masks may be in a different order from the heads. With one mask for all sentences, the mistake does not "
+        "show.",
     ),
     Mistake(
         id="mha.padding-mask-on-queries",

@@ -81,8 +81,8 @@ class TestInference(TrainedTestCase):
             if first != [TINY["sos_idx"]]:
                 self.wrong(f"decoded sentence {number} does not start with sos_idx = {TINY['sos_idx']}")
             if len(tokens) != 4:
-                lengths = "expected  4 tokens: sos and 3 predictions", f"got       {len(tokens)} tokens"
-                self.wrong(f"decoded sentence {number} does not end at max_output_length = 3", *lengths)
+                length = f"{len(tokens)} tokens instead of 4: sos and max_output_length = 3 predictions"
+                self.wrong(f"decoded sentence {number} has {length}")
 
     def check_step(self) -> None:
         """Fail unless one step of a small layer, with a cache, returns the stored tensor."""

@@ -2,7 +2,7 @@
 
 import contextlib
 
-from autograder.assignments.transformer.trained import ENCODING_LIMIT, check_buffer, check_columns
+from autograder.assignments.transformer.trained import COSINES, ENCODING_LIMIT, check_buffer, check_columns
 from autograder.grading.graded_case import StageTestCase
 from autograder.sandbox.student_faults import NotStarted, Raised
 
@@ -16,16 +16,16 @@ class TestPositionalEncoding(StageTestCase):
         encoding = self.student.pe.PositionalEncoding(d_model=32, max_seq_length=15)
         with contextlib.suppress(NotStarted, Raised):  # a table may be filled at the first call
             encoding(stored["x"])
-        for part in ("sines", "cosines"):
+        for part in ("sines", COSINES):
             with self.part(part):
-                check_columns(self, encoding.attribute("pe"), stored["table"], "pe after a call", part == "cosines")
+                check_columns(self, encoding.attribute("pe"), stored["table"], "pe after a call", part == COSINES)
         with self.part("sum"):
             self.assert_tensor(encoding(stored["x"]), stored["output"], "x + pe", "B T d_model", limit=ENCODING_LIMIT)
         with self.part("x and its gradient"):
             self.needs("sum")
             self.keeps_arguments(encoding, {"x": stored["x"]})
         with self.part("a buffer"):
-            self.needs("sines", "cosines")
+            self.needs("sines", COSINES)
             check_buffer(self, encoding, stored["x"])
         self.warn_of_side_effects(encoding, {"x": stored["x"]})
         with self.only_warn():

@@ -98,8 +98,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         "mask.unsqueeze(1)",
         "mask.unsqueeze(0)",
-        "All heads at once: the masks of the sequences are used as masks of the heads.",
-        "Broadcasting adds missing axes at the front, so the batch axis of the mask meets the head axis. " + SHAPES,
+        "All heads at once: the batch axis of the mask meets the head axis of the scores.",
+        "Broadcasting adds missing axes at the front. " + SHAPES,
     ),
     Mistake(
         "heads.mask-of-other-sequence",
