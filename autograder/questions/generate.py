@@ -60,8 +60,7 @@ def paper(
         given = {module: path.read_text(encoding="utf-8") for module, path in paths.items() if path.is_file()}
         given = {module: text for module, text in given.items() if text != sources[module]}
         program = Program(sources, given, stage.writes)
-        texts = "\n".join(sources.values())
-        harmful = not workers.confined and not harmless(texts, submission.sources)
+        harmful = not workers.confined and not harmless("\n".join(sources.values()), submission.sources)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return replace(nothing, trouble="the code cannot be parsed")
     if harmful:

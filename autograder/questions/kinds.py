@@ -31,7 +31,10 @@ def times(lab: Lab) -> Iterator[Question]:
     for call in lab.some_calls:
         counts = call.base.counts
         steady = [one for one in lab.ran(call) if counts[one.place] == call.twin_base.counts.get(one.place)]
-        own = [one for one in steady if one.simple and _countable(lab, one, counts[one.place])]
+        loops = [one.node for one in lab.ran(call) if isinstance(one.node, (ast.For, ast.While))]
+        early = any(isinstance(node, (ast.While, ast.Break, ast.Return)) for one in loops for node in ast.walk(one))
+        # The random numbers may decide when such a loop ends.
+        own = [one for one in steady if not early and one.simple and _countable(lab, one, counts[one.place])]
         lab.rng.shuffle(own)
         for one in own[:2]:
             n = counts[one.place]

@@ -25,9 +25,8 @@ Tests = Mapping[str, StageTestCase]
 SECONDS = 3.0  # for a request
 SEED = 7  # in train mode
 GENTLE = 0.7  # spread of random inputs: with larger ones, attention weights vanish
-LONGEST_OPTION, LONGEST_TEXT = 160, 1500
+LONGEST_OPTION, LONGEST_TEXT, MOST_CHANGES = 160, 1500, 40  # characters; changes of a program, tried in a call
 DIFFICULTY = {"times": 1, "shape": 1, "heatmap": 3}  # of the other kinds 2
-MOST_CHANGES = 40  # of a program, tried in a call
 
 
 class Lab:
