@@ -86,7 +86,7 @@ def _why(diagnosis: Diagnosis) -> list[str]:
     if suspect.kind == "return":
         return ["It returns the wrong value."]
     if suspect.step and suspect.before and not repair:
-        return [f"Perhaps a step is missing before this line: {suspect.step}."]
+        return [f"Before this line, correct code computes {suspect.step}."]  # here it is missing or comes later
     return [f"Expected here: {suspect.step}."] if suspect.step else fixes
 
 

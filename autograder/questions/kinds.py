@@ -34,7 +34,8 @@ def times(lab: Lab) -> Iterator[Question]:
         loops = [one.node for one in lab.ran(call) if isinstance(one.node, (ast.For, ast.While))]
         early = any(isinstance(node, (ast.While, ast.Break, ast.Return)) for one in loops for node in ast.walk(one))
         # The random numbers may decide when such a loop ends.
-        own = [one for one in steady if not early and one.simple and _countable(lab, one, counts[one.place])]
+        called = [one for one in steady if one.simple and not one.path.endswith("__init__")]
+        own = [one for one in called if not early and _countable(lab, one, counts[one.place])]
         lab.rng.shuffle(own)
         for one in own[:2]:
             n = counts[one.place]
@@ -172,10 +173,8 @@ def heatmap(lab: Lab) -> Iterator[Question]:
                 index = _matrix(len(line.shape or ()))
                 where = f" at index `{[*index]}`, for the last sequence of the batch" if index else ""
                 where += " and head 0," if len(index) > 1 else "," if index else ""
-                text = (
-                    f"One picture shows the attention weights of line {line.place[1]}{where} (rows: queries, columns:"
-                )
-                text += " keys), the other shows them after a change. Which change?"
+                text = f"One picture shows the attention weights of line {line.place[1]}{where}; rows are queries. "
+                text += "The other shows them after a change. Which change?"
                 because = "All four were run with two sets of inputs; the other pictures look different."
                 lines = [change.own, *(one.own for one in others)]
                 maps = (("before", before.round(2).tolist()), ("after", after.round(2).tolist()))
@@ -224,12 +223,11 @@ def swap(lab: Lab) -> Iterator[Question]:
         if verdict := lab.verdict(change):
             (free if verdict == "same" else bound).append((first, second))
     because = "All swaps were run in the tests, and in calls like theirs in eval and in train mode."
-    text = "Which two of these lines can change places without changing any result, in train mode too?"
+    text = "Which two of these lines can change places? Every call must return what it did before, in train mode too."
     lab.rng.shuffle(free)
     for right in free[:2]:
         options = [f"lines {one.line} and {other.line}{one.file}" for one, other in (right, *bound)]
-        lines = [one for pair in (right, *bound) for one in pair]
-        yield from lab.ask("swap", "", text, options[0], options[1:], because, lines)
+        yield from lab.ask("swap", "", text, options[0], options[1:], because, sum((right, *bound), ()))
 
 
 def variant(lab: Lab) -> Iterator[Question]:
@@ -238,30 +236,29 @@ def variant(lab: Lab) -> Iterator[Question]:
     own = [one for one in lab.program.own if one.simple and one in ran]
     lab.rng.shuffle(own)
     for one in own[:MOST_VARIANTS]:
-        changes = [change for change in lab.changes_of(one) if change.new]
+        changes = [change for change in lab.changes_of(one) if change.new != "pass"]
         verdicts = {change: lab.verdict(change) for change in changes[:MOST_OF_LINE]}
         right = next((change for change, verdict in verdicts.items() if verdict == "same"), None)
         differing = [change for change, verdict in verdicts.items() if verdict == "different" and right]
         failing = [one for one in differing[:MOST_TESTED] if any(lab.failing_tests(one))]
         if right and len(failing) > 1:
             pool = [f"`{change.new}`" for change in failing]
-            text = f"Which line could replace {one.name}, `{one.text}`, without changing any result?"
+            text = f"Which line could replace {one.name}, `{one.text}`? Calls as in the tests must return the same."
             because = "The tests were run with all of them: only with this one all pass."
             yield from lab.ask("variant", "", text, f"`{right.new}`", pool, because, [one])
 
 
 def failing_test(lab: Lab) -> Iterator[Question]:
-    """Which test fails after a change."""
+    """Which of the tests that run a line fails after a change to it."""
     for call in lab.some_calls[:2] if len(lab.tests) > 2 else ():
         mutants = [one for one, said in lab.mutants(call).items() if said[0] not in (SAME_RESULT, RAISES)]
         lab.rng.shuffle(mutants)
         for one in mutants[:4]:
-            fails = [*lab.failing_tests(one)]
-            if len(fails) == 1:  # of several, some may fail only because they use the changed function
-                right = lab.title(fails[0])
-                pool = [lab.title(name) for name in lab.tests if name not in fails]
-                text = f"{one.sentence} Which of these tests fails then?"
-                yield from lab.ask("test", "", text, right, pool, "The tests were run with this change.", [one.own])
+            fails, raising = [*lab.failing_tests(one)], lab.program.raising(one.own)
+            if len(fails) == 1 and raising:  # of several, some may fail only because they use the changed function
+                pool = [lab.title(name) for name in lab.failing_tests(raising) if name not in fails]
+                text = f"{one.sentence} All of these tests run this line. Which one fails then?"
+                yield from lab.ask("test", "", text, lab.title(fails[0]), pool, "All tests were run.", [one.own])
 
 
 KINDS: Mapping[str, Callable[[Lab], Iterator[Question]]] = {

@@ -112,17 +112,15 @@ def facts(before: Outcome, after: Outcome) -> tuple[str, ...]:
         return ()
     base, other = before.values[0], after.values[0]
     if base.shape != other.shape:
-        return (f"The result has the shape {other.shape}.",)
-    if not np.isfinite(other).all():  # if some are, it may depend on the random numbers which
-        return () if np.isfinite(other).any() else ("The result holds NaN or infinite numbers.",)
+        return (f"The result has the shape {other.shape}.",) if base.ndim > 1 else ()  # a list may hold the numbers
+    if not np.isfinite(other).all():
+        return ()  # the random numbers may decide which
     changed, doubtful = (~np.isclose(base, other, off, off) for off in (OTHER, SAME))
     if not doubtful.any():
         return (SAME_RESULT,)
     if close(base, other, VISIBLE) or (changed != doubtful).any():
         return ()
-    if base.size == 1:
-        return ("The result is larger.",) if other.sum() > base.sum() else ("The result is smaller.",)
-    return tuple(_regions(changed))
+    return ("The result is another number.",) if base.size == 1 else tuple(_regions(changed))
 
 
 def _regions(changed: np.ndarray) -> Iterator[str]:

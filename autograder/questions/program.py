@@ -16,7 +16,7 @@ from autograder.submissions.syntax_tree import Offsets, functions, parse, statem
 LONGEST = 110  # characters of a statement that a question shows
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
 UNFIT = (ast.FunctionDef, ast.ClassDef, ast.Pass, ast.Raise, ast.Assert, ast.Import)
-SILLY = re.compile(r"--|-0(?![.\d])")  # code that no one would write
+SILLY = re.compile(r"--|-0(?![.\d])|\*\*|return _$")  # code that no one would write
 LARGE = re.compile(r"\d{2,}")  # a change by 1 is no question
 HUGE = re.compile(r"\b\d{6,}\.0\b")
 Place = tuple[str, int]  # file and line
@@ -54,17 +54,17 @@ class Change:
     """A statement, and the code that replaces it."""
 
     own: Own
-    new: str  # on one line; "" if the statement is deleted
+    new: str  # on one line
     unit: str  # the changed function, at its line numbers
     renames: bool = False  # whether it replaces one name with another
 
     @property
     def option(self) -> str:
-        return f"{self.own.name}: `{self.new}`" if self.new else f"{self.own.name} is deleted"
+        return f"{self.own.name}: `{self.new}`"
 
     @property
     def sentence(self) -> str:
-        return f"L{self.own.name[1:]} {f'becomes `{self.new}`' if self.new else 'is deleted'}."
+        return f"L{self.own.name[1:]} becomes `{self.new}`."
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +117,9 @@ class Program:
                     new = head(parse(textwrap.dedent(" " * own.node.col_offset + source)).body[0])
                 except SyntaxError:
                     continue
-                if new not in seen and len(new) <= LONGEST and not SILLY.search(new):
+                if new not in seen and len(new) <= LONGEST and len(SILLY.findall(new)) <= len(SILLY.findall(own.text)):
                     seen.add(new)
-                    yield Change(own, "" if new == "pass" else new, one.unit, one.kind == "name")
+                    yield Change(own, new, one.unit, one.kind == "name")
 
     def swaps(self) -> Iterator[tuple[Own, Own, Change]]:
         """Pairs of consecutive simple statements of a block, each on one line, with the change that swaps them."""
@@ -133,6 +133,13 @@ class Program:
                     swapped = text.of(second.node) + between + text.of(first.node)
                     unit = small[0].function.changed(text.start(first.node), text.end(second.node), swapped)
                     yield first, second, Change(first, second.text, unit)
+
+    def raising(self, own: Own) -> Change | None:
+        """A change that shows which calls run a statement: they raise an exception."""
+        text, new = Offsets(self.sources[own.module]), "raise RuntimeError"
+        for one in self._small_changes(own)[:1]:
+            return Change(own, new, one.function.changed(text.start(own.node), text.end(own.node), new))
+        return None
 
     def _small_changes(self, own: Own) -> list[SmallChange]:
         """All small changes to the function of a statement."""

@@ -1,5 +1,6 @@
 """The report on the console: a block per stage, a line per test, in plain words."""
 
+import textwrap
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -148,14 +149,11 @@ def print_short(console: Console, test: TestResult, above: Above) -> None:
 
 
 def _fitting(row: Row, width: int) -> list[str]:
-    """A location and its code: in one row, or with the code, shortened, in a second row."""
+    """A location and its code: in one row, or with the code in the rows below. A mistake may be anywhere in it."""
     if "\n" not in row.code and len(f"{row.text}  {row.code}") <= width:
         return [f"{row.text}  {row.code}".rstrip()]
-    lines = row.code.splitlines()
-    return [
-        row.text,
-        *(f"    {code if len(code) <= width - 4 else code[: width - 5].rstrip() + '…'}" for code in lines),
-    ]
+    wrap = textwrap.TextWrapper(width, initial_indent=" " * 4, subsequent_indent=" " * 8, max_lines=2, placeholder=" …")
+    return [row.text, *(part for code in row.code.splitlines() for part in wrap.wrap(code))]
 
 
 def print_all(console: Console, test: TestResult) -> None:

@@ -76,7 +76,7 @@ def test_learning_platforms_get_the_same_questions(asked):
 def test_a_sheet_shows_each_call_once(tmp_path):
     """A platform may ask one question alone, so there each question shows its call."""
     call = "`f` is called with `x=1`"
-    texts = (f"{call}. Line 2 is deleted. What happens?", f"{call}. How often does line 3 run?", "Which line?")
+    texts = (f"{call}. Line 2 becomes `pass`. What happens?", f"{call}. How often does line 3 run?", "Which line?")
     asked = [Question("effect", 2, text, tuple("abc"), 0, "Run.", (), (), call) for text in texts[:2]]
     asked.append(Question("swap", 2, texts[2], tuple("abc"), 0, "Run.", ()))
     chosen = assignment("transformer")
