@@ -57,7 +57,9 @@ def run(
         shutil.copy(module, folder)
     notebook = nbformat.read(source / name, as_version=4)
     notebook.cells.append(nbformat.v4.new_code_cell(OUTSIDE.format(root=str(handout)), id="outside"))
-    NotebookClient(notebook, timeout=seconds, resources={"metadata": {"path": str(folder)}}).execute()
+    # On a busy machine the last outputs of a cell may come late; they would be lost without a word.
+    resources = {"metadata": {"path": str(folder)}}
+    NotebookClient(notebook, timeout=seconds, iopub_timeout=seconds, resources=resources).execute()
     assert outputs(notebook.cells.pop(), "text/plain") == ["[]"]
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 

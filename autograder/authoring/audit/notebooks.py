@@ -67,7 +67,9 @@ def run(notebook: Path, modules: Path, chosen: Assignment) -> list[Any]:
     with tempfile.TemporaryDirectory() as folder:
         for module in chosen.modules:
             shutil.copy(modules / f"{module}.py", folder)
-        client = NotebookClient(content, timeout=SECONDS, resources={"metadata": {"path": folder}})
+        # On a busy machine the last outputs of a cell may come late; they would be lost without a word.
+        resources = {"metadata": {"path": folder}}
+        client = NotebookClient(content, timeout=SECONDS, iopub_timeout=SECONDS, resources=resources)
         client.execute(env=environment, stderr=subprocess.DEVNULL)  # hides warnings about the connection
     return [cell for cell in content.cells if cell.cell_type == "code"]
 

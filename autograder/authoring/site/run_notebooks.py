@@ -88,6 +88,7 @@ def _run(source: Path, assignment: Assignment) -> Any:
         client = NotebookClient(
             notebook,
             timeout=SECONDS,
+            iopub_timeout=SECONDS,  # on a busy machine the last outputs of a cell may come late
             resources={"metadata": {"path": folder}},
             extra_arguments=["--IPKernelApp.log_level=40"],  # hides the warning that others may connect
         )
