@@ -56,7 +56,7 @@ def test_one_handout_has_all_assignments(course: Path):
         assert f"{full(goal):g}" in printed
 
 
-@pytest.mark.parametrize("name", some(OTHERS, every=2))
+@pytest.mark.parametrize("name", some(OTHERS, every=3))
 def test_a_handout_of_its_own_stands_alone(name: str, tmp_path: Path):
     goal = assignment(name)
     folder = unpacked_handout(tmp_path, "--assignment", name)
@@ -83,7 +83,7 @@ def test_a_save_is_graded(name: str, tmp_path: Path):
 
 
 @needs_bash
-@pytest.mark.parametrize("name", some(OTHERS, every=2))
+@pytest.mark.parametrize("name", some(OTHERS, every=3))
 def test_gradescope_grades_it(name: str, tmp_path: Path):
     goal = assignment(name)
     archive = tmp_path / "archive.zip"

@@ -16,6 +16,7 @@ from tests.support.exporting import write_results
 
 OURS, OTHERS = ("heads.py", "vit.py"), ("pooling.py",)  # of variants and attention: neither is the first
 TRANSFORMER = ("mha.py", "pe.py")
+DRAFT = "llm"  # in the test of drafts; its first module is bpe.py
 
 
 def hand_in(place: Path, students: Mapping[str, tuple[str, ...]]) -> Path:
@@ -92,22 +93,26 @@ def test_batch_gives_each_a_row_and_says_whose_files_are_odd(tmp_path, capsys):
     assert {name: row["status"] for name, row in rows(out).items()} == dict.fromkeys(("anna", "mallory"), "graded")
 
 
+def refused(name: str) -> None:
+    raise UserError(f"{name} is a draft")  # the manifest's own words are tested with a new assignment
+
+
 @pytest.mark.parametrize("known", [None, ("attention",)], ids=["all", "one"])
 @pytest.mark.parametrize("file", ["notes.txt", "bpe.py"])
 def test_a_class_that_fits_no_assignment_is_not_graded(tmp_path, monkeypatch, known, file):
     """Nor is one that fits a draft, even if one student fits an assignment; the draft is named."""
-    everything = assignments()
-    monkeypatch.setattr(
-        "autograder.submissions.which_assignment.assignments",
-        lambda: {name: everything[name] for name in known or everything},
-    )
+    finished, room = assignments(), "autograder.submissions.which_assignment"
+    draft = finished.pop(DRAFT)
+    monkeypatch.setattr(f"{room}.assignments", lambda: {name: finished[name] for name in known or finished})
+    monkeypatch.setattr(f"{room}.drafts", lambda: [draft])
+    monkeypatch.setattr(f"{room}.assignment", lambda name: finished[name] if name in finished else refused(name))
     place = hand_in(tmp_path / "class", {"anna": (file,), "ben": (file,)})
-    with pytest.raises(UserError, match="llm is a draft" if file == "bpe.py" else "no module of.*attention"):
+    with pytest.raises(UserError, match=f"{DRAFT} is a draft" if file == "bpe.py" else "no module of.*attention"):
         assignment_of_class(None, place)
     assert assignment_of_class("attention", place)[0].name == "attention"
     hand_in(place, {"cleo": OTHERS})
     if file == "bpe.py":
-        with pytest.raises(UserError, match="llm is a draft"):
+        with pytest.raises(UserError, match=f"{DRAFT} is a draft"):
             assignment_of_class(None, place)
     else:
         assert assignment_of_class(None, place)[0].name == "attention"

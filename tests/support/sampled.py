@@ -32,7 +32,7 @@ EVERY = {
     "course/test_commands.py::test_a_bad_line_ends_what_went_well_before": 2,
     "course/test_commands.py::test_an_empty_line_stays_one": 2,
     "course/test_commands.py::test_sentences_are_translated": 2,
-    "grading/test_every_assignment.py::test_a_save_is_graded": 2,
+    "grading/test_every_assignment.py::test_a_save_is_graded": 3,
     "grading/test_every_assignment.py::test_one_handout_has_all_assignments": 0,
     "course/notebook/test_load.py::test_errors_can_be_shown_again": 0,
     "grading/test_fair_marks.py::test_masks_read_as_ones_cost_two_points_and_are_named": 3,
