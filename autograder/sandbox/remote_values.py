@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
+from autograder.sandbox.student_faults import StudentFault
 from autograder.sandbox.wire import pack_tensors
 
 DTYPES: dict[str, Any] = {
@@ -34,11 +35,22 @@ def body_of(tensors: Mapping[str, np.ndarray]) -> bytes:
     return pack_tensors((name, *as_bytes(array)) for name, array in tensors.items()) if tensors else b""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Foreign:
-    """A returned value that is not an array: a tensor of an unusual type, or not a tensor at all."""
+    """A returned value that is not an array: a tensor of an unusual type, or not a tensor at all.
+
+    A test that takes it for a list or tuple fails with what it is.
+    """
 
     description: str
+
+    def __repr__(self) -> str:
+        return self.description
+
+    def _no_list(self, *_: Any) -> NoReturn:
+        raise StudentFault(f"a list or tuple should be returned, not {self.description}")
+
+    __getitem__ = __iter__ = __len__ = _no_list
 
 
 @dataclass(frozen=True)

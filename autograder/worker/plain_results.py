@@ -6,11 +6,13 @@ A tensor subclass may run code when it is inspected (`__torch_function__`, `__to
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from autograder.sandbox.limits import MAX_DEPTH
 
 KINDS = (torch.Tensor, torch.nn.Parameter)
+NUMBERS = (np.bool_, *(np.dtype(code).type for code in np.typecodes["AllInteger"] + "efd"))  # elements of arrays
 
 
 def is_plain(value: Any) -> bool:
@@ -29,6 +31,8 @@ def plain_result(value: Any, depth: int = 0) -> Any:
         )
         with torch._C.DisableTorchFunctionSubclass():
             return value if dispatches else torch.Tensor.as_subclass(value, torch.Tensor)
+    if any(kind is one for one in NUMBERS):
+        return value.item()
     if issubclass(kind, (list, tuple)):
         base: Any = list if issubclass(kind, list) else tuple
         items = [plain_result(item, depth + 1) for item in base.__iter__(value)]
