@@ -16,11 +16,10 @@ from autograder.questions.outcomes import EVERYWHERE, RAISES, SAME_RESULT, WEIGH
 from autograder.questions.program import Change, Own, Place
 from autograder.questions.question import Question
 
-MOST_TIMES, MOST_PAIRS = 40, 10  # runs of a line; pairs of lines that are swapped
+MOST_TIMES, MOST_PAIRS, MOST_NUMBERS, MOST_SHOWN = 40, 10, 40, 8  # runs; swaps; numbers in inputs, in an option
 MOST_VARIANTS, MOST_OF_LINE, MOST_TESTED = 5, 10, 4  # lines; changes of each that run in calls, and in the tests
 SMALLEST_MAP, LARGEST_MAP, MOST_MAPS = 3, 12, 20  # rows or columns; changes whose pictures are compared
 CLEAR, EQUAL = 0.15, 1e-9  # differences between pictures: clearly visible (as a share of the range); none
-MOST_NUMBERS, MOST_SHOWN = 40, 8  # in the inputs, and in an option
 MOST_CALLS, ATTEMPTS, MOST_CHANGES = 3, 6, 40  # calls, random numbers for each, and changes for wrong options
 DIGITS = ((0, 1, 2, 3, 4, 6), (0, 0, 1), (1, 2, 4, 8), (-1, 0, 2, 3))
 WEIGHTS_IN_WORDS = "Square weights are identity matrices, all other weights are 1, biases are 0. "
@@ -67,14 +66,13 @@ def shape(lab: Lab) -> Iterator[Question]:
         fit = [one for one in steady.items() if len(one[1]) >= 3 and one[1] not in given and len(set(one[1])) > 2]
         lab.rng.shuffle(fit)
         for (place, name), right in sorted(fit, key=lambda one: -len(one[1]))[:2]:
-            own = lab.program.by_place[place]
+            own, text = lab.program.by_place[place], "What is the shape of {}?"
             others = {*itertools.permutations(right), *(one for one in steady.values() if len(one) >= len(right) - 1)}
             pool = sorted(others - {right})
             alike = [one for one in pool if one[0] == right[0]]  # everybody knows that the batch comes first
             what = f"the tensor that {own.name} returns" if name == "return" else f"`{name}` after {own.name}"
             wrong = [*map(str, alike if len(alike) > 2 else pool)]
-            text = f"What is the shape of {what}?"
-            yield from lab.ask("shape", lab.words(call), text, str(right), wrong, "Read in a run.", [own])
+            yield from lab.ask("shape", lab.words(call), text.format(what), str(right), wrong, "Read in a run.", [own])
 
 
 def number(lab: Lab) -> Iterator[Question]:
@@ -255,10 +253,10 @@ def failing_test(lab: Lab) -> Iterator[Question]:
         lab.rng.shuffle(mutants)
         for one in mutants[:4]:
             fails, raising = [*lab.failing_tests(one)], lab.program.raising(one.own)
-            if len(fails) == 1 and raising:  # of several, some may fail only because they use the changed function
+            if fails and raising:
                 pool = [lab.title(name) for name in lab.failing_tests(raising) if name not in fails]
                 text = f"{one.sentence} All of these tests run this line. Which one fails then?"
-                yield from lab.ask("test", "", text, lab.title(fails[0]), pool, "All tests were run.", [one.own])
+                yield from lab.ask("test", "", text, lab.title(fails[-1]), pool, "All tests were run.", [one.own])
 
 
 KINDS: Mapping[str, Callable[[Lab], Iterator[Question]]] = {

@@ -113,13 +113,15 @@ class CheckingTestCase(StageTestCase):
             name, groups, gradients, rates, saved: see `standins.drivers.optimize`.
             expected: the parameters after each step.
         """
-        after, left = self.student.drivers.optimize(name, groups, gradients, list(rates), saved)
-        for step, (row, right) in enumerate(zip(after, expected, strict=True)):
-            for number, (actual, wanted) in enumerate(zip(row, right, strict=True)):
+        result = self.student.drivers.optimize(name, groups, gradients, list(rates), saved)
+        after, left = self.items(result, 2, "the optimizer")
+        steps = self.items(after, len(expected), "the optimizer")
+        for step, (row, right) in enumerate(zip(steps, expected, strict=True)):
+            for number, (actual, wanted) in enumerate(zip(self.items(row, len(right), name), right, strict=True)):
                 axes = " ".join("nm"[: wanted.ndim])
                 self.assert_tensor(actual, wanted, f"parameter {number + 1} after step {step + 1}", axes)
         with self.minor():
-            for gradient, before in zip(left, gradients[-1], strict=True):
+            for gradient, before in zip(self.items(left, len(gradients[-1]), name), gradients[-1], strict=True):
                 self.checks += 1
                 if before is not None and not self.equal(gradient, before):
                     self.argument_changed("p.grad")

@@ -85,9 +85,8 @@ class TestSpeculative(CheckingTestCase):
         tables = stored["target"], stored["draft"]
         with self.part("tokens"):
             for number, (prompt, length, K) in enumerate(RUNS):
-                results.append(
-                    self.student.drivers.speculate_with(*tables, prompt, length, K, stored["uniforms"].tolist())
-                )
+                given = (*tables, prompt, length, K, stored["uniforms"].tolist())
+                results.append(self.items(self.student.drivers.speculate_with(*given), 2, "speculate"))
                 new, _ = self.items(results[-1][0], 2, "speculate")
                 self.assert_ids(new, stored[f"tokens.{number}"], "the new tokens", "place")
         with self.part("calls"):
