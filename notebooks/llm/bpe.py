@@ -100,8 +100,9 @@ class Tokenizer:
     def encode(self, text: str) -> list[int]:
         """Encode a text, with special tokens.
 
-        Each occurrence of a special token's text becomes its id. Where several begin at the same place, the longest one
-        counts. The text between them is cut with `split_words`, and each word is encoded by `encode_word`.
+        From left to right, each occurrence of a special token's text becomes its id. Where several begin at the same
+        place, the longest one counts. The text between them is cut with `split_words`, and each word is encoded by
+        `encode_word`.
 
         Args:
             text: any text; it may be empty.

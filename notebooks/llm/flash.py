@@ -51,9 +51,9 @@ def tiled_attention(
     a query attends to the keys up to its own position. With `window` as well, only to the last `window` of these: at
     position p, to p - window + 1, ..., p.
 
-    Take block_q queries at a time, and for these block_k keys at a time, with `online_softmax_step`. No tensor may hold
-    more scores or mask entries than block_q x block_k (for each of the axes "..."). Skip tiles in which everything is
-    hidden.
+    Take at most block_q queries at a time, and for these at most block_k keys at a time, with `online_softmax_step`;
+    where the tiles begin is up to you. No tensor may hold more scores or mask entries than block_q x block_k (for each
+    of the axes "..."). Skip tiles in which everything is hidden.
 
     Args:
         q: (..., T_q, D).
@@ -61,7 +61,7 @@ def tiled_attention(
         v: (..., T_k, D_v).
         block_q, block_k: the size of a tile. It need not divide T_q and T_k, and may be larger.
         causal: whether later keys are hidden.
-        window: the number of keys that a query sees at most; only with `causal`. None hides nothing.
+        window: the number of keys that a query sees at most; None hides nothing. Without `causal` it is None.
 
     Returns:
         out: (..., T_q, D_v). 0 for a query that sees no key.
@@ -77,7 +77,7 @@ def combine(
     """Attention to two sets of keys together, from the results for each set. No key is in both.
 
     Args:
-        out1, out2: (..., T_q, D_v), as `tiled_attention` returns them.
+        out1, out2: (..., T_q, D_v), as `tiled_attention` returns them: 0 for a query that sees no key.
         lse1, lse2: (..., T_q); -inf for a query that sees no key of this set.
 
     Returns:

@@ -1,7 +1,7 @@
 """Stage 5: look inside a language model of `lm.py`.
 
-In shapes, L = layers, B = batch, T = positions, H = query heads, V = vocabulary. Everything here computes without
-gradients and changes no weight.
+In shapes, L = layers, B = batch, T = positions, H = query heads, V = vocabulary. Nothing here needs gradients (you need
+not switch them off), and nothing changes a weight.
 """
 
 import math
@@ -73,7 +73,8 @@ def attribution(
 
     The last stream is the sum of all that was added to it: the embedded tokens, of each layer the output of W_o, which
     is a sum over the heads, and the output of each network. The last norm multiplies by its weight and divides by the
-    root mean square *of the last stream*. Use this divisor for every share. Then the shares add up to the logit.
+    root mean square *of the last stream* (with the `eps` of the norm). Use this divisor for every share. Then the
+    shares add up to the logit.
 
     Args:
         model: a language model.

@@ -115,7 +115,7 @@ class Attention(nn.Module):
 
         Query head h uses key and value head h // (H / G). Scores are divided by the root of D. Use `project` and
         `hidden_keys`. The new cache holds the keys and values that later positions may still see: with a window, the
-        last window - 1 positions at most, and there may be none; without a window, all.
+        last window - 1 positions at most (none with a window of 1: tensors with an axis of size 0); without one, all.
 
         Args:
             x: the new positions, (B, T_new, d_model), with T_new at least 1.

@@ -53,7 +53,7 @@ def orthogonalise(G: torch.Tensor, steps: int = 5) -> torch.Tensor:
         steps: how often to repeat.
 
     Returns:
-        (n, m). A matrix of zeros stays one.
+        (n, m). From a matrix of zeros comes a matrix of zeros.
     """
     raise NotImplementedError("Stage 4: orthogonalise is not written yet")
 
@@ -98,7 +98,7 @@ def split(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
         model: any model.
 
     Returns:
-        The parameters for Muon, and all others for AdamW. Each parameter is in one list, once.
+        The parameters for Muon, and all others for AdamW. Each parameter is in one list, once; in any order.
     """
     raise NotImplementedError("Stage 4: split is not written yet")
 
@@ -108,7 +108,7 @@ def wsd(step: int, total: int, warmup: int, decay: int, floor: float = 0.0) -> f
 
     In the first `warmup` steps it rises: (step + 1) / warmup, so that it is 1 in the last of them. In the last `decay`
     steps it falls: floor + (1 - floor) * (total - step) / decay, so that it is still 1 in the first of them. In between
-    it is 1. After the end of training it stays at `floor`. Warm-up and decay do not overlap.
+    it is 1. From step `total` on, after the training, it is `floor`. Warm-up and decay do not overlap.
 
     Args:
         step: the number of the step, beginning with 0; it may be larger than `total`.

@@ -17,7 +17,7 @@ def draw(probabilities: torch.Tensor, u: float) -> int:
     all weights. So a token of weight 0 is never drawn.
 
     Args:
-        probabilities: weights that are at least 0, (V,). They need not add up to 1.
+        probabilities: weights that are at least 0, (V,), and not all 0. They need not add up to 1.
         u: a number that is at least 0 and smaller than 1.
 
     Returns:
