@@ -8,6 +8,9 @@ from unittest import mock
 
 import pytest
 
+from autograder.grading.grade_submission import grade
+from autograder.manifest import assignment, every_assignment
+from autograder.submissions.read_submission import Submission
 from tests.bugs import ablate
 from tests.bugs.corpus import bugs, chosen_bugs, program
 from tests.bugs.judge import visible_outcome
@@ -36,6 +39,16 @@ def test_every_bug_fits_and_changes_the_syntax_tree():
         assert bug.sources() != program(bug.assignment, bug.program)
         assert any(faulty.lines or faulty.gaps for faulty in bug.faulty_lines().values()), bug.id
         assert bug.what.endswith("."), bug.id
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [one.name for one in every_assignment()])
+def test_every_program_earns_all_points(workers, name):
+    chosen = assignment(name)
+    titles = {bug.program for bug in bugs() if bug.assignment == name}
+    for title in sorted(titles):
+        report = grade(Submission("", program(name, title)), chosen, workers, hidden_seed=3)
+        assert report.points == report.max_points, title
 
 
 def test_each_kind_of_evidence_can_be_switched_off(capsys, monkeypatch):
