@@ -60,7 +60,7 @@ QUICK := tests/manifest tests/project tests/diagnosis/test_wrong_elements.py tes
 	$(addprefix tests/reports/test_,class_report.py one_cause.py one_screen.py pages.py review_page.py student_feedback.py) \
 	$(addprefix tests/gradebooks/test_,canvas.py grading_policy.py moodle.py) tests/submissions/test_loose_files.py \
 	$(addprefix tests/course/test_,alignment.py checkpoint.py config.py corpora.py figures.py modules.py text.py update.py) \
-	$(addprefix tests/authoring/test_,formulations.py solution_regions.py) tests/assignments/test_notebook_layout.py \
+	$(addprefix tests/authoring/test_,formulations.py stubs.py) tests/assignments/test_notebook_layout.py \
 	$(addprefix tests/sandbox/test_,seccomp.py wire.py) tests/worker/tracing tests/forbidden/test_star_imports.py
 
 quick: $(VENV)/installed-dev

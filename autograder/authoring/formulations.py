@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent, indent
 
-from autograder.authoring.release import find_regions, functions_of
+from autograder.authoring.stubs import find_regions, functions_of
 from autograder.manifest import Assignment, package_of
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.syntax_tree import parse

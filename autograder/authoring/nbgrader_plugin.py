@@ -16,7 +16,8 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from autograder.authoring.packing.start_notebook import NAME, start_notebook, title_of, way_on
-from autograder.authoring.release import make_stubs, notebook_names
+from autograder.authoring.release import notebook_names
+from autograder.authoring.stubs import make_stubs
 from autograder.authoring.submitted_notebook import UNREADABLE, read_cells, rebuilt
 from autograder.manifest import assignment
 from course.errors import UserError

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from autograder.authoring import release
-from autograder.authoring.release import find_leaks, make_stubs, path_with_programs, secret_lines
+from autograder.authoring.release import find_leaks, path_with_programs, secret_lines
+from autograder.authoring.stubs import make_stubs
 from autograder.manifest import assignment, assignments
 from course.errors import UserError
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from autograder.authoring.audit.standins import signatures, standins
 from autograder.authoring.audit.subject import Subject
-from autograder.authoring.release import make_stubs
+from autograder.authoring.stubs import make_stubs
 from autograder.grading.check_machine import damage, missing
 from autograder.grading.run_test import stage_tests
 from autograder.manifest import Stage

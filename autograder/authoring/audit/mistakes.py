@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from autograder.authoring.audit.subject import SEED, Ran, Subject
-from autograder.authoring.release import strip_module
+from autograder.authoring.stubs import strip_module
 from autograder.diagnosis.mistake_signatures import ELSEWHERE, known_signatures, name_mistakes, only_through
 from autograder.diagnosis.mistakes import Mistake
 from autograder.grading.run_test import GRADED

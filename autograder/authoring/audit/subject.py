@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from autograder.authoring.formulations import correct_submissions
-from autograder.authoring.release import strip_module
+from autograder.authoring.stubs import strip_module
 from autograder.diagnosis.mistake_signatures import Signature, signature
 from autograder.diagnosis.mistakes import Mistake, all_mistakes
 from autograder.grading.grade_submission import grade

@@ -25,7 +25,8 @@ from autograder.authoring.packing.zip_files import (
     of_project,
     write_zip,
 )
-from autograder.authoring.release import RELEASE, TRIVIAL, find_leaks, make_stubs, secret_lines
+from autograder.authoring.release import RELEASE, TRIVIAL, find_leaks, secret_lines
+from autograder.authoring.stubs import make_stubs
 from autograder.manifest import Assignment, every_assignment
 from autograder.manifest.course_config import course_config
 from autograder.submissions.which_assignment import which_assignment

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.authoring.release import strip_module
+from autograder.authoring.stubs import strip_module
 from autograder.grading.grade_submission import grade
 from autograder.submissions.read_submission import Submission
 from tests.assignments.attention.loading import ASSIGNMENT

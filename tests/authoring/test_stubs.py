@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring.release import make_stubs, strip_module
+from autograder.authoring.stubs import make_stubs, strip_module
 from autograder.manifest import Assignment, Stage
 from course.errors import UserError
 
