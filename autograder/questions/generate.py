@@ -19,7 +19,7 @@ from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.stage_with_standins import code_of_all, code_of_stage
 
-ONCE = ("times", "test")  # kinds of which a second question would tell nothing new
+ONCE = ("times",)  # kinds of which a second question would tell nothing new
 
 
 @dataclass(frozen=True)
@@ -113,9 +113,9 @@ def _chosen(lab: Lab, count: int) -> list[Question]:
 
 
 def _is_new(question: Question, chosen: Sequence[Question]) -> bool:
-    """Whether a question differs from those chosen: in kind or first line, and in text."""
-    return not any(
-        (one.kind == question.kind and (one.kind in ONCE or one.lines[:1] == question.lines[:1]))
-        or one.text == question.text
-        for one in chosen
-    )
+    """Whether a question differs from those chosen: in kind, or in first line and answer; and in text."""
+    alike = [one for one in chosen if one.kind == question.kind]
+    answers = [one.options[one.right] for one in alike]
+    known = (alike and question.kind in ONCE) or question.options[question.right] in answers
+    lines, texts = [one.lines[:1] for one in alike], [one.text for one in chosen]
+    return not known and question.lines[:1] not in lines and question.text not in texts

@@ -17,7 +17,7 @@ from autograder.questions.program import Change, Own, Place
 from autograder.questions.question import Question
 
 MOST_TIMES, MOST_PAIRS, MOST_NUMBERS, MOST_SHOWN = 40, 10, 40, 8  # runs; swaps; numbers in inputs, in an option
-MOST_VARIANTS, MOST_OF_LINE, MOST_TESTED = 5, 10, 4  # lines; changes of each that run in calls, and in the tests
+MOST_VARIANTS, MOST_OF_LINE, MOST_RAISING = 5, 10, 4  # lines; changes of each; changes that raise an exception
 SMALLEST_MAP, LARGEST_MAP, MOST_MAPS = 3, 12, 20  # rows or columns; changes whose pictures are compared
 CLEAR, EQUAL = 0.15, 1e-9  # differences between pictures: clearly visible (as a share of the range); none
 MOST_CALLS, ATTEMPTS, MOST_CHANGES = 3, 6, 40  # calls, random numbers for each, and changes for wrong options
@@ -27,14 +27,11 @@ WEIGHTS_IN_WORDS = "Square weights are identity matrices, all other weights are 
 
 def times(lab: Lab) -> Iterator[Question]:
     """How often a line runs in a call."""
-    for call in lab.some_calls:
+    for call in lab.settled_calls:
         counts = call.base.counts
         steady = [one for one in lab.ran(call) if counts[one.place] == call.twin_base.counts.get(one.place)]
-        loops = [one.node for one in lab.ran(call) if isinstance(one.node, (ast.For, ast.While))]
-        early = any(isinstance(node, (ast.While, ast.Break, ast.Return)) for one in loops for node in ast.walk(one))
-        # The random numbers may decide when such a loop ends.
         called = [one for one in steady if one.simple and not one.path.endswith("__init__")]
-        own = [one for one in called if not early and _countable(lab, one, counts[one.place])]
+        own = [one for one in called if _countable(lab, one, counts[one.place])]
         lab.rng.shuffle(own)
         for one in own[:2]:
             n = counts[one.place]
@@ -138,7 +135,7 @@ def _read(outcome: Outcome, line: LineValue) -> str:
 
 def effect(lab: Lab) -> Iterator[Question]:
     """What a change to a line does to a call."""
-    for call in lab.some_calls:
+    for call in lab.settled_calls:
         mutants = lab.mutants(call)
         heads = sorted({said[0] for said in mutants.values()})
         lab.rng.shuffle(heads)
@@ -152,7 +149,7 @@ def effect(lab: Lab) -> Iterator[Question]:
 
 def heatmap(lab: Lab) -> Iterator[Question]:
     """Which change turns one picture of attention weights into another, as far as one can see that."""
-    for call in lab.some_calls:
+    for call in lab.settled_calls:
         line = next((one for one in reversed(call.base.lines) if one.name == WEIGHTS), None)
         before, twin = _picture(call.base, line), _picture(call.twin_base, line)
         if line is None or before is None or twin is None or min(before.shape) < SMALLEST_MAP:
@@ -170,8 +167,9 @@ def heatmap(lab: Lab) -> Iterator[Question]:
             if len(others) > 2:
                 index = _matrix(len(line.shape or ()))
                 where = f" at index `{[*index]}`, for the last sequence of the batch" if index else ""
-                where += " and head 0," if len(index) > 1 else "," if index else ""
-                text = f"One picture shows the attention weights of line {line.place[1]}{where}; rows are queries. "
+                where += " and head 0" if len(index) > 1 else ""
+                text = f"One picture shows the attention weights of line {line.place[1]}{where} (rows are queries; "
+                text += "if the line runs several times, the last time). "
                 text += "The other shows them after a change. Which change?"
                 because = "All four were run with two sets of inputs; the other pictures look different."
                 lines = [change.own, *(one.own for one in others)]
@@ -229,34 +227,31 @@ def swap(lab: Lab) -> Iterator[Question]:
 
 
 def variant(lab: Lab) -> Iterator[Question]:
-    """Which different code for a line gives the same results; the wrong options run too, but change a result."""
-    ran = {one for call in lab.calls for one in lab.ran(call)}
-    own = [one for one in lab.program.own if one.simple and one in ran]
-    lab.rng.shuffle(own)
-    for one in own[:MOST_VARIANTS]:
-        changes = [change for change in lab.changes_of(one) if change.new != "pass"]
-        verdicts = {change: lab.verdict(change) for change in changes[:MOST_OF_LINE]}
-        right = next((change for change, verdict in verdicts.items() if verdict == "same"), None)
-        differing = [change for change, verdict in verdicts.items() if verdict == "different" and right]
-        failing = [one for one in differing[:MOST_TESTED] if any(lab.failing_tests(one))]
-        if right and len(failing) > 1:
-            pool = [f"`{change.new}`" for change in failing]
-            text = f"Which line could replace {one.name}, `{one.text}`? Calls as in the tests must return the same."
-            because = "The tests were run with all of them: only with this one all pass."
-            yield from lab.ask("variant", "", text, f"`{right.new}`", pool, because, [one])
+    """Which different code for a line gives the same result; with the wrong options the call returns another one."""
+    for call in lab.settled_calls:
+        own = [one for one in lab.ran(call) if one.simple]
+        for one in lab.rng.sample(own, min(MOST_VARIANTS, len(own))):
+            changes = [change for change in lab.changes_of(one) if change.new != "pass"][:MOST_OF_LINE]
+            said = {f"`{change.new}`": lab.said(call, change)[:1] for change in changes}
+            right = next((new for new, first in said.items() if first == (SAME_RESULT,)), "")
+            pool = [new for new, first in said.items() if first and first[0] not in (SAME_RESULT, RAISES)]
+            text = f"Which line could replace {one.name}, `{one.text}`, without changing what this call returns?"
+            if right and len(pool) > 1:
+                yield from lab.ask("variant", lab.words(call), text, right, pool, "Run with two sets of inputs.", [one])
 
 
-def failing_test(lab: Lab) -> Iterator[Question]:
-    """Which of the tests that run a line fails after a change to it."""
-    for call in lab.some_calls[:2] if len(lab.tests) > 2 else ():
-        mutants = [one for one, said in lab.mutants(call).items() if said[0] not in (SAME_RESULT, RAISES)]
-        lab.rng.shuffle(mutants)
-        for one in mutants[:4]:
-            fails, raising = [*lab.failing_tests(one)], lab.program.raising(one.own)
-            if fails and raising:
-                pool = [lab.title(name) for name in lab.failing_tests(raising) if name not in fails]
-                text = f"{one.sentence} All of these tests run this line. Which one fails then?"
-                yield from lab.ask("test", "", text, lab.title(fails[-1]), pool, "All tests were run.", [one.own])
+def exception(lab: Lab) -> Iterator[Question]:
+    """Which line raises an exception after a change to another line."""
+    for call in lab.settled_calls:
+        mutants = [change for change, said in lab.mutants(call).items() if said[0] == RAISES]
+        for change in lab.rng.sample(mutants, min(MOST_RAISING, len(mutants))):
+            place, other = (lab.run(replay, change).raised for replay in (call.replay, call.twin))
+            own = lab.program.by_place.get(place) if place == other and place else None
+            if own and own is not change.own:
+                pool = [one.name for one in lab.ran(call) if one.place != place and one.path == own.path]
+                text = f"{change.sentence} Then the call raises an exception. In which line?"
+                because, lines = "Run with two sets of inputs.", [change.own, own]
+                yield from lab.ask("exception", lab.words(call), text, own.name, pool, because, lines)
 
 
 KINDS: Mapping[str, Callable[[Lab], Iterator[Question]]] = {
@@ -266,6 +261,6 @@ KINDS: Mapping[str, Callable[[Lab], Iterator[Question]]] = {
     "effect": effect,
     "swap": swap,
     "variant": variant,
-    "test": failing_test,
+    "exception": exception,
     "heatmap": heatmap,
 }

@@ -1,5 +1,6 @@
 """Shared by all kinds of questions: a program, its calls, and the effect of each change to it."""
 
+import ast
 import contextlib
 import itertools
 import random
@@ -26,7 +27,7 @@ SECONDS = 3.0  # for a request
 SEED = 7  # in train mode
 GENTLE = 0.7  # spread of random inputs: with larger ones, attention weights vanish
 LONGEST_OPTION, LONGEST_TEXT, MOST_CHANGES = 160, 1500, 40  # characters; changes of a program, tried in a call
-DIFFICULTY = {"times": 1, "shape": 1, "heatmap": 3}  # of the other kinds 2
+DIFFICULTY = {"times": 1, "shape": 1, "exception": 3, "heatmap": 3}  # of the other kinds 2
 
 
 class Lab:
@@ -63,7 +64,8 @@ class Lab:
                     record = ask({"do": "watched"}) if watch and self.student._worker is not None else None
                 return Outcome(tuple(numbers_of(value)), "", *read_lines(record))
         except Raised as fault:
-            return Outcome(error=fault.message.partition(":")[0])
+            where = [(one.file, one.line) for one in fault.where if one.line]
+            return Outcome(error=fault.message.partition(":")[0], raised=where[-1] if where else None)
         except (StudentFault, LookupError, TypeError):
             return Outcome(error="no numbers")
 
@@ -103,6 +105,14 @@ class Lab:
         """A few calls for all kinds; those that run more of the student's lines tend to come first."""
         return sorted(self.calls, key=lambda one: -len(self.ran(one)) * self.rng.uniform(0.3, 1))[:3]
 
+    @property
+    def settled_calls(self) -> Iterator[Call]:
+        """Those of the few calls in which the random numbers do not decide when a loop ends."""
+        for call in self.some_calls:
+            loops = [one.node for one in self.ran(call) if isinstance(one.node, (ast.For, ast.While))]
+            if not any(isinstance(node, (ast.While, ast.Break, ast.Return)) for one in loops for node in ast.walk(one)):
+                yield call
+
     def arguments(self, call: Call) -> list[tuple[str, Any]]:
         """The arguments of a call with their names."""
         return arguments(call.replay.requests[-1], call.replay.requests, self.program)
@@ -128,10 +138,14 @@ class Lab:
         if call not in self._mutants:
             found = self._mutants[call] = {}
             for change in itertools.islice(self.changes(call), MOST_CHANGES):
-                said = facts(call.base, self.run(call.replay, change))
-                if said and said == facts(call.twin_base, self.run(call.twin, change)):
+                if said := self.said(call, change):
                     found[change] = said
         return self._mutants[call]
+
+    def said(self, call: Call, change: Change) -> tuple[str, ...]:
+        """The facts that hold for a call after a change, if they are the same for two sets of inputs."""
+        said = facts(call.base, self.run(call.replay, change))
+        return said if said and said == facts(call.twin_base, self.run(call.twin, change)) else ()
 
     def verdict(self, change: Change) -> str:
         """The effect of a change in the tests, and in the calls that run its line, in eval and train mode.
@@ -161,10 +175,6 @@ class Lab:
             if not passed:
                 yield name
 
-    def title(self, test: str) -> str:
-        """The title of a test, in quotes."""
-        return f'"{self.tests[test].shortDescription() or test}"'
-
     def ask(
         self, kind: str, call: str, text: str, right: str, pool: Sequence[str], because: str, about: Sequence[Own]
     ) -> Iterator[Question]:
@@ -178,8 +188,9 @@ class Lab:
         wrong, text = pick(self.rng, right, pool), f"{call}. {text}" if call else text
         options = sorted([right, *wrong])
         self.rng.shuffle(options)
-        different = len({re.sub(r"[\s()]", "", one).lower() for one in options}) == len(options)
-        if len(wrong) > 1 and different and max(map(len, options)) <= LONGEST_OPTION and len(text) <= LONGEST_TEXT:
+        meant = {re.sub(r"[\s()]", "", one).replace("True", "1").replace("False", "0").lower() for one in options}
+        short = max(map(len, options)) <= LONGEST_OPTION and len(text) <= LONGEST_TEXT
+        if len(wrong) > 1 and len(meant) == len(options) and short:
             lines = tuple(dict.fromkeys(one.place for one in about))
             at = options.index(right)
             yield Question(kind, DIFFICULTY.get(kind, 2), text, tuple(options), at, because, lines, call=call)

@@ -39,6 +39,7 @@ class Outcome:
     error: str = ""  # the type of the exception
     counts: Mapping[Place, int] = field(default_factory=dict)  # how often each line ran
     lines: tuple[LineValue, ...] = ()
+    raised: Place | None = None  # the line of the student's code that raised the exception
 
     def values_of(self, line: LineValue) -> list[Any]:
         """The values of a line and name, in all its runs."""

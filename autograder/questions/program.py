@@ -134,13 +134,6 @@ class Program:
                     unit = small[0].function.changed(text.start(first.node), text.end(second.node), swapped)
                     yield first, second, Change(first, second.text, unit)
 
-    def raising(self, own: Own) -> Change | None:
-        """A change that shows which calls run a statement: they raise an exception."""
-        text, new = Offsets(self.sources[own.module]), "raise RuntimeError"
-        for one in self._small_changes(own)[:1]:
-            return Change(own, new, one.function.changed(text.start(own.node), text.end(own.node), new))
-        return None
-
     def _small_changes(self, own: Own) -> list[SmallChange]:
         """All small changes to the function of a statement."""
         if (at := (own.module, own.path)) not in self._changes:

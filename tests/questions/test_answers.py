@@ -3,8 +3,10 @@
 import ast
 import random
 import re
+import traceback
 from collections import defaultdict
 from functools import cache
+from pathlib import Path
 
 import pytest
 import torch
@@ -182,26 +184,32 @@ def swap(question, sources, folder, known):
 
 
 def statuses(known, texts):
-    """Of each test of the stage, by its title, whether it passes with other modules."""
-    submission, of, stage = known
-    chosen = assignment(of)
-    report = grade(Submission(submission.name, texts), chosen, workers(), [chosen.stage(stage)])
+    """Of each test of the assignment, by its title, whether it passes with other modules."""
+    submission, of, _ = known
+    report = grade(Submission(submission.name, texts), assignment(of), workers())
     return {test.title: test.status == "passed" for test in report.tests}
 
 
-def variant(question, sources, folder, known):
-    line = question.lines[0][1]
+def variant(question, sources, folder, _):
+    asked, line = Asked(question.text, 5), question.lines[0][1]
+    with imported(sources, folder / "base") as own:
+        base = asked.run(own)
 
     def is_right(option):
         texts = changed(sources, module_of(question), f"line {line}: {option}")
-        return all(statuses(known, texts).values())
+        with imported(texts, folder / str(question.options.index(option))) as other:
+            return holds("The result is the same.", base, asked.run(other))
 
     return options(question, is_right)
 
 
-def failing_test(question, sources, folder, known):
-    passes = statuses(known, changed(sources, module_of(question), question.text))
-    return options(question, lambda option: not passes[option.strip('"')])
+def exception(question, sources, folder, _):
+    asked = Asked(question.text, 5)
+    with imported(changed(sources, module_of(question), question.text), folder) as own:
+        error = asked.run(own)
+    *_, last = [one for one in traceback.extract_tb(error.__traceback__) if str(folder) in one.filename]
+    place = rf"line {last.lineno}( of {Path(last.filename).name})?"
+    return options(question, lambda option: re.fullmatch(place, option))
 
 
 ANSWERS = {
@@ -212,7 +220,7 @@ ANSWERS = {
     "heatmap": heatmap,
     "swap": swap,
     "variant": variant,
-    "test": failing_test,
+    "exception": exception,
 }
 
 
