@@ -102,15 +102,20 @@ def workers():
     workers.close()
 
 
-@pytest.fixture(scope="module")
-def both():
-    """Workers of both kinds: confined, and not."""
+@pytest.fixture(scope="session")
+def confined_workers():
+    """What runs the code of submissions with hidden tests."""
     from autograder.sandbox.worker_processes import make_workers
 
-    workers = [make_workers(confined=confined) for confined in (True, False)]
+    workers = make_workers(confined=True)
     yield workers
-    for one in workers:
-        one.close()
+    workers.close()
+
+
+@pytest.fixture
+def both(confined_workers, workers):
+    """Workers of both kinds: confined, and not."""
+    return [confined_workers, workers]
 
 
 @pytest.fixture(autouse=True)

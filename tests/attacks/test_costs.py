@@ -13,7 +13,6 @@ from autograder.manifest import assignment
 from autograder.reports.student_feedback import feedback_html
 from autograder.sandbox.confine import unsupported
 from autograder.sandbox.submission_clock import Clock
-from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 from tests.attacks.attack import RIGHT, TOOLS, pe
 from tests.attacks.test_attacks import printed_report
@@ -24,11 +23,9 @@ SOLUTION = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
 TABLE = "table = sinusoids(d_model, max_seq_length)"
 
 
-@pytest.fixture(scope="module")
-def workers():
-    workers = make_workers(confined=True)
-    yield workers
-    workers.close()
+@pytest.fixture
+def workers(confined_workers):
+    return confined_workers
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,6 @@ from autograder.grading.forbidden_parts import Checked
 from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
 from autograder.sandbox.confine import unsupported
-from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 from tests.attacks import shortcuts
 
@@ -15,11 +14,9 @@ ASSIGNMENT = assignment("transformer")
 SOLUTION = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
 
 
-@pytest.fixture(scope="module")
-def workers():
-    workers = make_workers(confined=True)
-    yield workers
-    workers.close()
+@pytest.fixture
+def workers(confined_workers):
+    return confined_workers
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from autograder.grading.forbidden_parts import check_submission
 from autograder.manifest import assignment
 from autograder.sandbox.confine import unsupported
 from autograder.sandbox.limits import MAX_HEADER
-from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 
 pytestmark = pytest.mark.skipif(bool(unsupported()), reason=unsupported())
@@ -27,11 +26,9 @@ WAYS = {
 }
 
 
-@pytest.fixture(scope="module")
-def workers():
-    workers = make_workers(confined=True)
-    yield workers
-    workers.close()
+@pytest.fixture
+def workers(confined_workers):
+    return confined_workers
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -17,7 +17,6 @@ from autograder.manifest import assignment
 from autograder.sandbox import confine
 from autograder.sandbox.limits import CPU_SECONDS
 from autograder.sandbox.student_faults import Crashed, Raised
-from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import read_submission
 from tests.sandbox.test_seccomp import DANGEROUS
 from tests.support.confining import ROOT, WITHOUT_REFUSALS, needs_confinement, run, start
@@ -25,18 +24,14 @@ from tests.support.confining import ROOT, WITHOUT_REFUSALS, needs_confinement, r
 EXPECTED = ROOT / "autograder" / "assignments" / "transformer" / "expected" / "pe.safetensors"
 
 
-@pytest.fixture(scope="module")
-def confined():
-    workers = make_workers(confined=True)
-    yield workers
-    workers.close()
+@pytest.fixture
+def confined(confined_workers):
+    return confined_workers
 
 
-@pytest.fixture(scope="module")
-def unconfined():
-    workers = make_workers()
-    yield workers
-    workers.close()
+@pytest.fixture
+def unconfined(workers):
+    return workers
 
 
 @pytest.fixture
