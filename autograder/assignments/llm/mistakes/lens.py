@@ -308,7 +308,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "ablate-hooks-left",
         REMOVE,
         "pass",
-        "The heads are still missing after the call.",
+        "Your hook, or the zeros in W_o.weight, are still in the model after the call.",
         SAME,
     ),
     _lens(

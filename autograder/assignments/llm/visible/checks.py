@@ -150,7 +150,7 @@ class CheckingTestCase(StageTestCase):
         if compare("the logits", "B T V", logits, expected, LIMITS[self.student.dtype]):
             self.wrong(
                 "after the call, the model computes different logits",
-                "Is your hook still in the model, or are the zeros in W_o.weight? Undo both before you return.",
+                "Is your hook still in the model, or are the zeros in W_o.weight? Undo it before you return.",
             )
 
     # Few bits
