@@ -98,7 +98,7 @@ def test_a_part_does_not_repeat_what_the_test_says():
 
 
 def test_a_line_of_code_is_two_rows_and_whole_with_verbose():
-    code = "    x = " + "y + " * 40
+    code = "    x = " + "y + " * 60
     test = TestResult("mha", "test_a", "A.", "failed", 0, 5, "wrong", pointed=("mha.py:3 is wrong:", code))
     report = Report("T", "anna", (StageResult("mha", 1, "Attention", False, (test,)),), 1.0)
     first, second = (row for row in shown(report).splitlines() if "y + y" in row)
