@@ -72,6 +72,8 @@ def show_heatmaps(
         size = size[0], size[1] + KEY_LABELS * (rows - 1)
     figure = AltFigure(figsize=size, facecolor="white", layout="constrained")
     figure.alt = alt or describe(panels, xlabel, ylabel, titles, xticks, yticks, row_titles, label)
+    # Below small panels, a number needs 0.3 inches.
+    most_ticks = 10 if figsize is None else min(10, max(3, int((size[0] - 1.2) / columns / 0.3)))
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     for i, j in np.ndindex(rows, columns):
         axes: Any = grid[i, j]
@@ -88,8 +90,8 @@ def show_heatmaps(
             axes.set_ylabel(f"{row_titles[i]}\n{ylabel}" if row_titles else ylabel)
         if titles and (i == 0 or len(titles) > columns):
             axes.set_title(titles[i * columns + j], loc="center" if columns > 1 else "left")
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_locator(MaxNLocator(integer=True))
+        for axis, most in ((axes.xaxis, most_ticks), (axes.yaxis, 10)):
+            axis.set_major_locator(MaxNLocator(most, integer=True))
         if xticks is not None:
             axes.set_xticks(range(keys), xticks, rotation=90, fontsize=8)
             axes.tick_params(labelbottom=True)  # below each row, to keep the words near their columns

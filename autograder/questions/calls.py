@@ -171,7 +171,8 @@ def words(requests: Sequence[Request], program: Program, whole: bool = False) ->
         own = [_shown(one) if name.startswith("argument") else f"{name}={_shown(one)}" for name, one in named]
         made.append(f"`{request['target'].partition('.')[2]}({', '.join(own)})`")
     name = _function(last[0], requests)[1].rpartition(".")[2]
-    subject = "the module" if name == "forward" else f"its `{name}`" if made else f"`{name}`"
+    method = isinstance(last[0]["target"], int)  # of an object; a function may get an object as an argument
+    subject = "the module" if name == "forward" else f"its `{name}`" if method else f"`{name}`"
     given = [
         f"`{name}` {_described(one, whole)}" if isinstance(one, np.ndarray) else f"`{name}={_shown(one)}`"
         for name, one in arguments(last, requests, program)

@@ -92,7 +92,8 @@ def shown(value: Any) -> str:
     if isinstance(value, Named):
         return value._name
     if not isinstance(value, (list, tuple)):
-        return repr(value)[:SHOWN]
+        words = repr(value)
+        return words if len(words) <= SHOWN else f"{words[: SHOWN - 2]}…{words[-1]}"
     items = [shown(item) for item in value[:SHOWN]]
     words = ", ".join([*items, "..."] if len(value) > len(items) else items)
     return f"({words}{',' * (len(items) == 1)})" if type(value) is tuple else f"[{words}]"

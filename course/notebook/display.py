@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from course.page_style import boxed
+from course.page_style import NARROW, boxed, two_forms
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -99,13 +99,20 @@ def _html(cell: str) -> str:
     return f'<a href="{html.escape(cell.file)}">{words}</a>' if isinstance(cell, Link) else words
 
 
-def show(figure: "Figure", description: str) -> None:
-    """Display a figure in the page's theme, with alternative text."""
+def show(figure: "Figure", description: str, narrow: "Figure | None" = None) -> None:
+    """Display a figure in the page's theme, with alternative text.
+
+    Args:
+        narrow: takes its place on narrow pages.
+    """
     from IPython.display import HTML, display
     from matplotlib import pyplot as plt
 
     from course.figure_with_alt_text import image
 
     picture = image(figure, description, 110, bbox_inches="tight")
-    plt.close(figure)  # otherwise the notebook would show it again, without alternative text
+    if narrow is not None:
+        picture = two_forms(picture, image(narrow, description, 110, bbox_inches="tight"), NARROW)
+    for drawn in filter(None, (figure, narrow)):
+        plt.close(drawn)  # otherwise the notebook would show it again, without alternative text
     display(HTML(picture))  # type: ignore[no-untyped-call]

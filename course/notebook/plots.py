@@ -35,21 +35,24 @@ class Curves:
 
 
 def show_curves(*panels: Curves, description: str, size: tuple[float, float] | None = None) -> None:
-    """Draw panels side by side and display them, with alternative text.
+    """Draw panels side by side and display them, with alternative text; a single one is smaller on narrow pages.
 
     Args:
         panels: the panels to draw.
         description: the figure in words.
         size: of the whole figure, in inches.
     """
+    figure = _panels(panels, size or (4.4 * len(panels) + 0.6, 3.8))
+    show(figure, description, _panels(panels, (2.8, 3.4)) if len(panels) == 1 else None)
+
+
+def _panels(panels: Sequence[Curves], size: tuple[float, float]) -> Any:
     import matplotlib.pyplot as plt
 
-    figure, grid = plt.subplots(
-        1, len(panels), figsize=size or (4.4 * len(panels) + 0.6, 3.8), layout="constrained", squeeze=False
-    )
+    figure, grid = plt.subplots(1, len(panels), figsize=size, layout="constrained", squeeze=False)
     for axes, panel in zip(grid[0], panels, strict=True):
         draw_curves(axes, panel)
-    show(figure, description)
+    return figure
 
 
 def draw_curves(axes: Any, panel: Curves) -> None:
@@ -74,7 +77,9 @@ def draw_curves(axes: Any, panel: Curves) -> None:
     if panel.ylim is not None:
         axes.set_ylim(*panel.ylim)
     if panel.legend:
-        axes.legend(fontsize=9, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, handlelength=4)
+        columns = 2 if axes.figure.get_figwidth() > 4 else 1
+        place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "ncols": columns}
+        axes.legend(fontsize=9, frameon=False, handlelength=4, **place)
 
 
 def show_words(

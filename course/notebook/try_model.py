@@ -108,8 +108,9 @@ def _writer(checkpoint: str) -> SentenceBox:
                     break
         return tokenizer.decode(tokens)
 
+    millions = sum(p.numel() for p in loaded.model.parameters()) / 1e6
     note = (
-        "This model is small, and has learned for minutes from fairy tales, not for months from the web. Its text "
-        "sounds like a tale, but spelling and sense often fail."
+        f"This language model is small ({millions:.1f} million weights), and has learned for minutes from fairy tales, "
+        "not for months from the web. Its text sounds like a tale, but spelling and sense often fail."
     )
     return SentenceBox(write, "Once upon a time there was a", "Type the beginning of a tale", note)

@@ -156,7 +156,7 @@ def lm(make: Maker) -> Tensors:
         y, (k, v) = model(x, past, cache)
         return named(f"{case}.{window}", {"y": y, "keys": k, "values": v})
 
-    for window in (None, 3):
+    for window in (None, 3, 1):
         tensors |= attended("first", window, x)
     for window, kept in ((None, PAST), (3, 2), (4, 3)):
         tensors |= attended("next", window, x[:, :2], PAST, (keys[:, :, -kept:], values[:, :, -kept:]))

@@ -18,7 +18,7 @@ TWO = Curves("title", "x", "y", range(1, 20), {"one": range(1, 20), "two": range
 def shown(monkeypatch):
     """The figures that are displayed, with their words; they are kept open."""
     figures = []
-    monkeypatch.setattr(plots, "show", lambda figure, words: figures.append((figure, words)))
+    monkeypatch.setattr(plots, "show", lambda figure, words, *_: figures.append((figure, words)))
     yield figures
     plt.close("all")
 

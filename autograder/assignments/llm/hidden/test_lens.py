@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from autograder.assignments.llm.hidden.cases import LlmTestCase
+from autograder.assignments.llm.visible.test_lens import SHARES
 from autograder.grading.hidden_case import Twins
 
 
@@ -43,7 +44,7 @@ class TestLens(LlmTestCase):
 
     def test_attribution(self):
         """Other sizes; then the shares add up to the logit."""
-        for number, (part, axes) in enumerate({"embedding": "B T", "heads": "L H B T", "mlps": "L B T"}.items()):
+        for part, number, axes in SHARES:
             with self.part(part):
                 model, tokens, _ = self.model()
                 stream, _, heads, mlps = self.run_model(model, tokens)
@@ -81,7 +82,9 @@ class TestLens(LlmTestCase):
                 if part == "restored":
                     self.needs("one", "several")
                     self.student.lens.ablate(model.student, tokens, chosen)
-                    self.same(lambda m: m(tokens)[0], model, "the logits of the whole model afterwards", "B T V")  # noqa: B023
+                    right = self.right(lambda m: m(tokens)[0], model.reference)  # noqa: B023
+                    logits, _ = self.items(model.student(tokens), 2, "forward")
+                    self.assert_restored(logits, right)
                 else:
                     self.ablated(model, tokens, chosen)
 

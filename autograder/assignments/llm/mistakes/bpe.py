@@ -265,6 +265,13 @@ MISTAKES: tuple[Mistake, ...] = (
         "A split drops the separators, unless the pattern has a group.",
     ),
     _bpe(
+        "encode-without-special-tokens",
+        " if longest_first else [text]",
+        "",
+        "Without special tokens, your encoder cuts the text between any two letters.",
+        "Which pattern do you build if there are no special tokens? An empty pattern matches everywhere.",
+    ),
+    _bpe(
         "encode-words-not-cut",
         SPLIT,
         'ids += self.encode_word(part.encode("utf-8"))',

@@ -28,7 +28,7 @@ COLUMNS = "The input of this matrix is the concatenated heads, head after head. 
 AFTER = "The position to look at comes after the last occurrence of the same token."
 QUERY = "The docstring says which positions count: those for which the text has repeated itself."
 BEFORE = "The docstring says where the output of a head is replaced: before the heads are mixed."
-SAME = "After the call, the model must be as it was. Call it twice and compare."
+SAME = "Call it twice on one model, first with some heads and then with none."
 
 
 def _lens(name: str, old: str, new: str, looks_like: str, read_again: str, **options: Any) -> Mistake:
@@ -308,7 +308,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "ablate-hooks-left",
         REMOVE,
         "pass",
-        "The heads are still missing after the call.",
+        "Your hook, or the zeros in W_o.weight, are still in the model after the call.",
         SAME,
     ),
     _lens(

@@ -246,7 +246,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "start = -(self.window - 1)",
         "With a window of 1, your cache keeps everything.",
         "A slice that starts at minus zero starts at zero. The number of keys to keep may also be zero.",
-        seen_by="hidden",
     ),
     _lm(
         "attention-heads-not-side-by-side",

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder.diagnosis.compare_tensors import LIMITS, compare
 from autograder.grading.graded_case import StageTestCase
 
 
@@ -140,6 +141,17 @@ class CheckingTestCase(StageTestCase):
             if not isinstance(factor, (int, float)):
                 self.wrong("the factor should be a number", f"got  {factor!r:.60}")
             self.assert_tensor(np.array(float(factor)), np.array(float(right)), f"the factor in step {given[0]}", "")
+
+    # A look inside
+
+    def assert_restored(self, logits: np.ndarray, expected: np.ndarray) -> None:
+        """Fail unless a model still computes these logits after a call of `ablate`."""
+        self.checks += 1
+        if compare("the logits", "B T V", logits, expected, LIMITS[self.student.dtype]):
+            self.wrong(
+                "after the call, the model computes different logits",
+                "Is your hook still in the model, or are the zeros in W_o.weight? Undo it before you return.",
+            )
 
     # Few bits
 

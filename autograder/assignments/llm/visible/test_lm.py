@@ -50,10 +50,10 @@ class TestModernModel(CheckingTestCase):
             self.assert_tensor(tensor, stored[f"{case}_{kind}"], kind, f"B {heads} T_new d_head")
 
     def test_attention(self):
-        """Six positions at once; then two more with a cache that was cut to a window."""
+        """Six positions at once, also with a window of 1; then two more with a cache that was cut to a window."""
         stored = self.stored("attention")
         with self.part("first"):
-            for window in (None, 3):
+            for window in (None, 3, 1):
                 self.check_attention(self.attention(window)(stored["x"]), f"first.{window}")
         with self.part("cache"):
             for window, kept in ((None, PAST), (3, 2), (4, 3)):
