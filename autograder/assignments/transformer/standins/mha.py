@@ -21,7 +21,7 @@ def _forbidden(name: str, mask: torch.Tensor, shape: tuple[int, ...], queries: i
     if len(sizes) != len(shape) or any(size not in (1, full) for size, full in zip(sizes, shape, strict=True)):
         raise ValueError(
             f"attention with query length {queries}, key length {keys} and batch size {shape[0]} needs {name} of shape "
-            f"{shape} (any of these sizes may also be 1), but got {sizes}"
+            f"{shape} (any dimension may be 1), but got {sizes}"
         )
     return mask != 0
 

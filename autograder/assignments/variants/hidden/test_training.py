@@ -84,7 +84,7 @@ class TestTraining(VariantsTestCase):
             self.assert_tensor(gradient, expected, f"gradient {number} clipped at {max_norm:.4g}", axes)
 
     def test_train_step(self):
-        """Steps of a language model and of another model, including after validation; clipped and unclipped gradients."""
+        """Steps of a language model and of another model, also after validation; clipped and unclipped gradients."""
         config = self.config(dropout=0.0)
         model = self.twins(lambda modules: modules.language_model.DecoderTransformer(**config))
         self.steps(model, [self.tokens(config, 3, 7)[None] for _ in range(3)], [0.3, 0.05, 0.2], 0.5)

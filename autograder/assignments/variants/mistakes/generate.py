@@ -20,8 +20,8 @@ RETURN = "return F.linear(model.norm(x), model.token_embedding.weight), new_cach
 
 POSITIONS = "With T_past tokens in the cache, the first new token is at position T_past."
 CACHING = (
-    "The cache holds everything that the next step needs: the keys and values of all tokens so far, the new ones at the "
-    "end."
+    "The cache holds everything that the next step needs: the keys and values of all tokens so far, the new ones at "
+    "the end."
 )
 LAYER = "Compare with the layer of stage 3: only the source of the keys and values is different."
 
