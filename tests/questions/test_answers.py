@@ -152,7 +152,7 @@ def number(question, sources, folder, _):
 
 
 def heatmap(question, sources, folder, _):
-    """With other random numbers each change gives another picture, which looks like the one that is shown or not."""
+    """With other random numbers each change gives another picture, which may or may not look like the one shown."""
     asked = Asked(question.text, 5)
 
     def picture(texts, where):
