@@ -9,6 +9,7 @@ if __name__ == "__main__":
 
 import argparse
 import contextlib
+import gc
 import importlib
 import os
 import secrets
@@ -354,6 +355,7 @@ def of_this_course(arguments: list[str]) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    gc.set_threshold(100_000)  # there are few cycles among many objects, and the default scans them all the time
     return run_command(lambda: command(of_this_course(sys.argv[1:] if arguments is None else arguments)))
 
 

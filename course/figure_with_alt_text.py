@@ -55,7 +55,7 @@ class AltFigure(Figure):
 def image(figure: Figure, alt: str, dpi: int, shown: int = 0, **saving: Any) -> str:
     """A figure as an HTML image with a dark variant. If styles are not allowed, the light one is shown.
 
-    It shrinks with the page until its smallest text has 11 pixels. On a narrow page its panels are below each other.
+    It shrinks with the page until its smallest text has 11 pixels. On a narrow page its panels are stacked.
 
     Args:
         alt: the figure in words.

@@ -1,4 +1,4 @@
-"""Cut the picture of a figure into its columns of panels, and put them below each other, for narrow pages.
+"""Cut the picture of a figure into its columns of panels, and stack them, for narrow pages.
 
 Drawing the figure again would take seconds.
 """

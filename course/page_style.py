@@ -1,13 +1,13 @@
 """One style for everything that the course shows in a notebook: in a narrow window too, text has at least 11 pixels.
 
 What is too wide is not shrunk further: it scrolls in a box of its own. Figures with several panels have a second form
-for narrow pages, in which the panels are below each other.
+for narrow pages, in which the panels are stacked.
 """
 
 SMALLEST = 11  # pixels: the smallest text, as shown
-NARROW = 640  # pixels: on narrower pages, panels are below each other if they do not fit
+NARROW = 640  # pixels: on narrower pages, panels are stacked if they do not fit
 STRIP = 336  # pixels: the width of panels in one row on a narrow page; beside an open file browser there is not more
-TALL = 1400  # pixels: if panels below each other would be taller, the figure scrolls sideways instead
+TALL = 1400  # pixels: if stacked panels would be taller, the figure scrolls sideways instead
 # How JupyterLab, pages from nbconvert, Sphinx themes, VS Code and Colab mark dark themes.
 DARK = ('[data-jp-theme-light="false"]', '[data-theme="dark"]', "body.vscode-dark", 'html[theme="dark"]')
 # The drawings of the text cells get the same: they are SVG files, about 1,000 pixels wide, with text of 13 pixels.

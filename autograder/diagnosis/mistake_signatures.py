@@ -55,7 +55,7 @@ def signature(error: BaseException | None, check: int) -> Signature | None:
 
     Args:
         error: the exception that ended the test.
-        check: the number of checks made until then.
+        check: the number of checks made up to that point.
     """
     if isinstance(error, Raised):
         files = " ".join(dict.fromkeys(place.file for place in error.where))
@@ -175,7 +175,7 @@ def hints(assignment: str, named: Named) -> tuple[str, ...]:
         tests = " and ".join(named.not_in)
         others.append(f"This is how it looks in this test. In {tests} it mostly looks different: check that, too.")
     # Without numbers, perhaps there was no result at all: an exception ended the test.
-    return (looks_like if named.sure else f"Perhaps this: {looks_like.removeprefix(RESULT)}", *others)
+    return (looks_like if named.sure else f"Possible cause: {looks_like.removeprefix(RESULT)}", *others)
 
 
 def known_signatures(assignment: str, test: str) -> Known:

@@ -35,7 +35,7 @@ def brightspace_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:
     if not sheet.has("End-of-Line Indicator") or not (sheet.has("Username") or sheet.has("OrgDefinedId")):
         raise UserError(
             f"{sheet.path} is not a Brightspace gradebook: it needs Username or OrgDefinedId, and End-of-Line "
-            "Indicator. In Brightspace: Grades, Enter Grades, Export, with Both as key field and Points Grade"
+            "Indicator. In Brightspace: Grades, Enter Grades, Export, with Both as the key field and Points Grade"
         )
     return _roster(sheet, BRIGHTSPACE, column, matched_by, lambda cell: cell.removeprefix("#"))
 

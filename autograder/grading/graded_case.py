@@ -47,7 +47,7 @@ class StageTestCase(unittest.TestCase):
     explains = True  # whether to look for the reason for wrong numbers
     few: int | None = None  # use only this many stored sentences, for a run that earns no points
     doubted: Collection[str] = ()  # functions of the stage for which a test, or a part of a test, has failed
-    outcomes: dict[str, tuple[BaseException | None, int]]  # of the parts: error, number of checks until then
+    outcomes: dict[str, tuple[BaseException | None, int]]  # of the parts: error, number of checks up to it
     warnings: list[Warned]  # faults that the test does not grade
     side_effect: Incorrect | None = None  # of a call with a correct result; see `minor`
     already_warned: set[str] | None = None  # warnings of the stage's earlier tests; each is given once

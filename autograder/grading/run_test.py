@@ -18,7 +18,7 @@ from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import Forbidden, NotStarted, Place, Raised, StudentFault, needs_booleans
 from autograder.submissions.stage_with_standins import with_standins
 
-Outcome = tuple[BaseException | None, int]  # the error that ended a part, and the number of checks until then
+Outcome = tuple[BaseException | None, int]  # the error that ended a part, and the number of checks up to that point
 NO_BOOLEANS = "A mask may consist of the numbers 0 and 1. Here booleans are needed: mask != 0, or mask.bool()."
 # For warnings: whether the hidden test of the same name grades them.
 GRADED = {

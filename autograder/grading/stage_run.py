@@ -48,7 +48,7 @@ def _only_explains() -> Iterator[None]:
 
 
 class Attempt(NamedTuple):
-    """A run of a test: its result, its error, the number of checks until then, and the precision."""
+    """A run of a test: its result, its error, the number of checks up to that point, and the precision."""
 
     result: TestResult
     error: BaseException | None

@@ -199,7 +199,7 @@ def ranked_edits(case: Case, suspects: Sequence[Suspect]) -> Iterator[SmallChang
 
 @kept(maxsize=16)
 def _edits(module: str, text: str, path: str, idle: tuple[str, ...], numbers: bool) -> list[tuple[int, SmallChange]]:
-    """The edits of a function, each with its number on its line; edits of one expression are spread out."""
+    """The edits to a function, each with its number on its line; edits to the same expression are spread out."""
     node = functions(module, text)[f"{module}.{path}"]
     edits = list(islice(small_changes(module, text, path, node, idle, numbers), MOST_EDITS))
     of_place, of_line = Counter[tuple[int, int]](), Counter[int]()

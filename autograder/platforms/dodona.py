@@ -1,7 +1,7 @@
 """`python -m autograder.platforms.dodona v.json mha.py`: the verdict as the feedback of a Dodona judge.
 
-Dodona has no points: it accepts a submission or not, so messages report the points. A fault is its "internal error".
-Students hand in one file, so annotations name none: diagnostics of other files stay in the text of their test.
+Dodona has no points: it only accepts or rejects a submission, so messages report the points. A fault is its "internal
+error". Students hand in one file, so annotations name none: diagnostics of other files stay in the text of their test.
 """
 
 import json

@@ -70,7 +70,7 @@ def of_mode(request: Mapping[str, Any], target: int, mode: str) -> dict[str, Any
 
 
 def smaller(call: CallReplay, program: Program, rng: random.Random) -> list[CallReplay]:
-    """The same call with smaller sizes, whether they fit together or not; those that are easy by hand first."""
+    """The same call with smaller sizes, which may not fit together; the easiest to compute by hand first."""
     sizes = sorted({int(one) for one in re.findall(r"\d+", words(call.requests, program))} - {0, 1})
     choices = [{size: min(size, rng.choice((1, 2, 2, 3, 4))) for size in sizes} for _ in range(TRIES)]
     made = sorted((_with_sizes(call.requests, one) for one in choices), key=_cost)

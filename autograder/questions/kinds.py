@@ -227,7 +227,7 @@ def swap(lab: Lab) -> Iterator[Question]:
 
 
 def variant(lab: Lab) -> Iterator[Question]:
-    """Which different code for a line gives the same result; with the wrong options the call returns another one."""
+    """Alternatives for a line that give the same result; with a wrong option, the result of the call is different."""
     for call in lab.settled_calls:
         own = [one for one in lab.ran(call) if one.simple]
         for one in lab.rng.sample(own, min(MOST_VARIANTS, len(own))):

@@ -1,7 +1,7 @@
 """Decode a worker's reply: check every type, count and size before creating any value.
 
 Nothing in a reply is trusted. A reply has at most MAX_HEADER bytes of JSON and MAX_BODY bytes of tensors (see `wire`).
-The list of tensors in a body is no longer than a header: a million empty tensors would take seconds.
+The list of tensors in a body also has at most MAX_HEADER bytes: reading a million empty tensors would take seconds.
 """
 
 import math

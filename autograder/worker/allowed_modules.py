@@ -123,7 +123,7 @@ def _serve(package: ModuleType, name: str) -> None:
 
 
 class Refusing(importlib.abc.MetaPathFinder):
-    """Refuses to import modules of torch that are not allowed, loaded or not."""
+    """Refuses to import modules of torch that are not allowed, even if they are already loaded."""
 
     def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> None:
         if not _showing and not is_kept(fullname):

@@ -1,4 +1,4 @@
-"""The libraries that a submission can import: the same everywhere, confined or not.
+"""The libraries that a submission can import: the same everywhere, with and without confinement.
 
 Installed libraries differ between machines, and a confined worker can read the files of only a few. So student modules
 get their own `import`, which finds these libraries and the assignment's modules.

@@ -1,4 +1,4 @@
-"""Measure how much a call computes: the largest number of rows of one width in any result of a torch function."""
+"""Measure how much a call computes: the largest number of rows of a given width in any result of a torch function."""
 
 from typing import Any
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from course.notebook.display import show
 
-# Colour, line style and marker differ together, so that curves are distinguishable in greyscale, too.
+# Colour, line style and marker differ together, so that curves are also distinguishable in greyscale.
 STYLES: tuple[tuple[str, Any, str], ...] = (
     *(("C0", "-", "o"), ("C1", "--", "s"), ("C2", "-.", "v"), ("C3", ":", "D")),
     *(("C4", (0, (7, 2, 1, 2, 1, 2)), "^"), ("k", (0, (2, 4)), "x")),

@@ -185,7 +185,7 @@ class Trainer(Run):
             # Teacher forcing: the decoder reads all tokens except the last and predicts all except the first.
             logits = self.forward(src=src, tgt=tgt[:, :-1], src_lengths=src_lengths, tgt_lengths=tgt_lengths - 1)
         loss = self.loss(logits.float(), tgt[:, 1:])
-        if not share:  # more processes than pairs: this one takes part, but with weight 0
+        if not share:  # more processes than pairs: this one takes part, but with a weight of 0
             loss = loss * 0
         # The group averages the gradients over its processes; the goal is the mean over all tokens.
         self.update(loss * (group.size / count))

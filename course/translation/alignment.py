@@ -63,7 +63,7 @@ class Agreement:
 
 
 def load_alignments(path: Path = ALIGNMENTS) -> list[Aligned]:
-    """Read sentences with their pairs."""
+    """Read sentences, their translations, and their pairs of aligned words."""
     entries = json.loads(path.read_text(encoding="utf-8"))
     return [
         Aligned(entry["german"], entry["english"], [(german, english) for german, english in entry["pairs"]])

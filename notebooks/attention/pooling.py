@@ -71,7 +71,7 @@ def attention_pooling(
     Euclidean distance between query and key divided by `width`.
 
     The kernel may reach no key of a query: then all kernel values are 0, and 0 / 0 is NaN. Such a query attends to
-    its nearest key instead, with weight 1. If several keys are equally near, they share the weight equally.
+    its nearest key instead, with a weight of 1. If several keys are equally near, they share the weight equally.
 
     Args:
         queries: (n_q, d).

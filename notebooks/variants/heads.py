@@ -92,7 +92,7 @@ class MultiHeadAttentionEfficient(nn.Module):
     def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Attend in all heads at once, merge the heads, and mix them with W_o.
 
-        Scale, mask and dropouts are the same as in `MultiHeadAttentionSimple`: `attention_dropout` on the weights,
+        The scale, mask and dropouts are the same as in `MultiHeadAttentionSimple`: `attention_dropout` on the weights,
         `output_dropout` after W_o. You need no loop over heads.
 
         Args:

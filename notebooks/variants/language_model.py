@@ -92,7 +92,7 @@ class DecoderTransformer(AbstractTransformer):
             the layers, one after the other, with the causal mask
             logits = LayerNorm(x) E^T, where E is the weight of token_embedding
 
-        Apply the causal mask both in training and in evaluation. Do not scale the embeddings. Padding needs no mask:
+        Apply the causal mask in training and in evaluation mode. Do not scale the embeddings. Padding needs no mask:
         it is at the end of a sequence, where no earlier position can see it.
 
         Args:

@@ -76,8 +76,8 @@ class AttentionDecoder(nn.Module):
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Take one step: read a token, attend to the source, compute the next state, and score the next token.
 
-            context    the result of attention: keys and values are the encoder's outputs, the query is the *previous*
-                       state, as in Bahdanau et al. (in Luong et al. 2015, the query is the new state)
+            context    the result of attention: the keys and values are the encoder's outputs, the query is the
+                       *previous* state, as in Bahdanau et al. (in Luong et al. 2015, the query is the new state)
             new state  from the GRU cell; its input is the embedded token, followed by the context
             logits     from `self.predict`, with the new state
 

@@ -57,7 +57,7 @@ class Transformer(nn.Module):
     """Encoder-decoder Transformer for translation, from token indices to scores over the target vocabulary.
 
     Unlike in section 3.4 of the paper, the embeddings are not multiplied by sqrt(d_model), and neither they nor the
-    output layer share weights. The checkpoint was trained this way. Source and target share one positional encoding.
+    output layer share weights. The checkpoint was trained this way. Both languages share one positional encoding.
     """
 
     def __init__(

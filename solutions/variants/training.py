@@ -73,7 +73,7 @@ def cosine_rate(step: int, peak: float, warmup: int, total: int, floor: float) -
         peak: the largest rate.
         warmup: the number of steps to reach the peak, at least 1.
         total: the number of steps of the whole run, more than `warmup`.
-        floor: the last rate.
+        floor: the final rate.
 
     Returns:
         the rate, a float.

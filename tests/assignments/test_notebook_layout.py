@@ -36,7 +36,7 @@ def cells(name: str) -> list[tuple[str, str, str]]:
 
 
 def table(name: str) -> dict[str, tuple[bool, int]]:
-    """The parts of a notebook by letter, from the table of its introduction: optional or not, minutes."""
+    """The parts of a notebook by letter, from the table of its introduction: whether optional, and the minutes."""
     (_, _, introduction), *_ = cells(name)
     return {letter: (bool(optional), int(minutes)) for letter, optional, _, minutes in ROW.findall(introduction)}
 

@@ -46,7 +46,7 @@ class Attack:
     module: str = "pe"
     tries: bool = True  # whether `attempt` is used, so that "stopped" must have been printed
     hidden: bool = False  # whether it is the hidden test that must find it out
-    earned: int = 0  # parts of the test that the code gets by right: of the constructor (3) or of forward (2)
+    earned: int = 0  # parts of the test that the code passes legitimately: the constructor's (3) or forward's (2)
     seconds: float = 20.0  # that a call may take
 
     def __str__(self) -> str:
@@ -114,7 +114,7 @@ def channel(name="writer"):
     return frame.f_locals[name]
 
 def frame(header, body=b"", header_length=None, body_length=None):
-    """The bytes of a frame, true or not."""
+    """The bytes of a frame, genuine or forged."""
     lengths = (header_length or len(header), body_length or len(body))
     return struct.pack(">4sIQ", b"GRD1", *lengths) + header + body
 

@@ -1,4 +1,4 @@
-"""Figures on narrow pages: their columns of panels below each other, each with the labels on the left."""
+"""Figures on narrow pages: their columns of panels, stacked, each with the labels on the left."""
 
 import base64
 import io
@@ -47,7 +47,7 @@ def test_heatmaps_are_below_each_other_on_a_narrow_page():
 
 
 def test_many_heatmaps_scroll_sideways():
-    """Twelve panels below each other would be taller than three screens."""
+    """Twelve stacked panels would be taller than three screens."""
     assert "tc-narrow" not in heatmaps(4, rows=3)
 
 

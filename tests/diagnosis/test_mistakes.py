@@ -92,7 +92,7 @@ def test_what_only_looks_like_a_mistake_is_not_named(workers, what):
 def test_what_only_a_message_points_to_is_said_to_be_so_perhaps(workers):
     """The second linear map used twice fails in the same words as the two in the wrong order."""
     hints = named(workers, "encoder", "encoder", ("self.fc1(x)", "self.fc2(x)"))
-    assert all(hint.startswith("Perhaps this: ") for hint in hints.values())
+    assert all(hint.startswith("Possible cause: ") for hint in hints.values())
     hints = named(workers, "mha", "mha", ("math.sqrt(self.d_k)", "math.sqrt(self.d_model)"))
     assert hints["mha.scale-d-model"].startswith("Your result is that of")
 

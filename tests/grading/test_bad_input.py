@@ -198,7 +198,7 @@ MUCH = "print('y' * 1_000_000)\n        "
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such limit")
 def test_printing_without_end_costs_the_tests_that_print(workers):
-    """The others of the stage keep their points, although they print, too."""
+    """The stage's other tests keep their points, although they also print."""
     projections, attention = "return split_heads(self.W_q(Q))", "scores = query @"
     text = SOURCES["mha"].replace(projections, MUCH + projections).replace(attention, ENDLESS + attention)
     assert text.count("print(") == 2

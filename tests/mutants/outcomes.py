@@ -61,7 +61,7 @@ def outcome(
     """What becomes of a mutant.
 
     Args:
-        hidden: whether the hidden tests run, too.
+        hidden: whether to run the hidden tests as well.
         seeds: if it is not 0, only look who catches it, by hidden tests with so many seeds.
     """
     sources, _ = programs(chosen.name)[program]

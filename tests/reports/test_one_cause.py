@@ -97,13 +97,14 @@ def test_a_part_does_not_repeat_what_the_test_says():
     assert shown(report, verbose=True).count("y is wrong") == 1
 
 
-def test_a_line_of_code_is_one_row_and_whole_with_verbose():
-    code = "    x = " + "y + " * 40
+def test_a_line_of_code_is_two_rows_and_whole_with_verbose():
+    code = "    x = " + "y + " * 60
     test = TestResult("mha", "test_a", "A.", "failed", 0, 5, "wrong", pointed=("mha.py:3 is wrong:", code))
     report = Report("T", "anna", (StageResult("mha", 1, "Attention", False, (test,)),), 1.0)
-    (row,) = (row for row in shown(report).splitlines() if "x = y" in row)
-    assert row.startswith(" " * 8 + "x = y")
-    assert row.endswith("…")
+    first, second = (row for row in shown(report).splitlines() if "y + y" in row)
+    assert first.startswith(" " * 8 + "x = y")
+    assert second.startswith(" " * 12 + "y")
+    assert second.endswith("…")
     rows = shown(report, verbose=True).splitlines()
     start = next(index for index, row in enumerate(rows) if "x = y" in row)
     assert all(row.startswith((" " * 8 + "y", " " * 8 + "+")) for row in rows[start : start + 2][1:])

@@ -71,7 +71,12 @@ def test_what_fits_is_shown_as_a_whole():
 def test_of_an_exception_the_message_the_shapes_and_the_line_come_before_the_hint():
     details = ("called    f((3, 4))", "mha.py:3: x", "shapes    scores (3, 4), mask (3, 3)")
     test = make_test(
-        "a", "error", message="RuntimeError: sizes", details=details, short="mha.py:3: x", hints=("Perhaps this: ...",)
+        "a",
+        "error",
+        message="RuntimeError: sizes",
+        details=details,
+        short="mha.py:3: x",
+        hints=("Possible cause: ...",),
     )
     rows = [row.text for row in short_rows(test)]
-    assert rows == ["RuntimeError: sizes", "Shapes: scores (3, 4), mask (3, 3)", "mha.py:3: x", "Perhaps this: ..."]
+    assert rows == ["RuntimeError: sizes", "Shapes: scores (3, 4), mask (3, 3)", "mha.py:3: x", "Possible cause: ..."]

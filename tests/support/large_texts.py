@@ -62,7 +62,7 @@ STATEMENTS: dict[str, Callable[[int], str]] = {
     "continued lines": lambda size: "q=1" + repeated("\\\n+1", min(size, 3_000)) + " " + repeated("\\\n", size),
     "unpacked names": lambda size: f"{repeated('q{n},', size // 2)}*_={repeated('0,', size // 2)}",
 }
-# What stands on lines of its own, indented or not.
+# What is on lines of its own, with or without indentation.
 BLOCKS: dict[str, Callable[[int], str]] = {
     "functions": lambda size: repeated("def f{n}(a): return a+1\n", size),
     "functions of tensors": lambda size: repeated(

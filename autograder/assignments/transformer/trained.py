@@ -209,7 +209,7 @@ class TrainedTestCase(StageTestCase):
             self.wrong(
                 "the output of one step is right, but all positions are computed again",
                 "The cache holds the outputs at the earlier positions. With it, a step computes the last one only:",
-                "its query, its feed-forward network and its norms; keys and values are those of all positions.",
+                "its query, its feed-forward network and its norms; the keys and values are those of all positions.",
                 f"expected  1 row in the feed-forward network, at {LONG} positions",
                 f"got       {rows} rows",
             )

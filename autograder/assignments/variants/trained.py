@@ -13,7 +13,7 @@ CHECKPOINT = "grimm-lm"
 
 
 def trained_sizes() -> dict[str, Any]:
-    """The arguments of the constructor of the trained model."""
+    """The constructor arguments of the trained model."""
     sizes: dict[str, Any] = json.loads((checkpoints() / CHECKPOINT / CONFIG).read_text(encoding="utf-8"))
     return {name: size for name, size in sizes.items() if name != "model"}
 

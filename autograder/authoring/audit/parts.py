@@ -70,7 +70,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def searched(text: str, subject: Subject, stage: Stage) -> bool:
-    """Whether a source string, used as the stage's first module, costs the stage's points."""
+    """Whether a source string, used as the stage's first module, loses the points for the stage."""
     module, assignment = stage.modules[0], subject.assignment
     findings, _ = check_modules({module: text}, {}, parts_of(assignment))
     return any(

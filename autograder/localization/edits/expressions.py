@@ -27,7 +27,7 @@ Edit = tuple[int, int, str]  # start, end, replacement text
 
 
 class ExpressionEdits:
-    """The edits of the expressions of a function.
+    """The edits to a function's expressions.
 
     Args:
         function: its node in `tree`.

@@ -34,7 +34,7 @@ class SmallTales(Tales):
         return {**super().sizes, "d_model": 128, "num_layers": 2, "d_ff": 512}
 
     def sample(self, model: Any, new_tokens: int = 30) -> str:
-        """Return the beginning and the model's continuation, sampled with temperature 0.7 and a fixed seed."""
+        """Return the beginning and the model's continuation, sampled with a temperature of 0.7 and a fixed seed."""
         import torch
 
         tokens = torch.tensor([self.tokenizer.encode(self.beginning)[:-1]])

@@ -12,7 +12,7 @@ speculative = load_modules(course_folder() / "solutions" / "llm", ("speculative"
 
 
 def cells(borders: list[float]) -> list[tuple[float, float]]:
-    """The centres and widths of the cells between borders in [0, 1]."""
+    """The centres and widths of the cells between boundaries in [0, 1]."""
     edges = sorted({0.0, 1.0, *(border for border in borders if 0 < border < 1)})
     return [((low + high) / 2, high - low) for low, high in itertools.pairwise(edges)]
 

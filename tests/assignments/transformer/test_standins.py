@@ -158,11 +158,11 @@ def test_a_mask_of_another_shape_is_named(standins):
     attention = standins.mha.MultiHeadAttention(18, 3)
     x = torch.randn(2, 4, 18)
     with pytest.raises(
-        ValueError, match=r"needs an attention_mask of shape \(2, 4, 4\), or with 1 for a size, but got \(4, 4\)"
+        ValueError, match=r"needs an attention_mask of shape \(2, 4, 4\) \(any dimension may be 1\), but got \(4, 4\)"
     ):
         attention(x, x, x, None, torch.zeros(4, 4))
     with pytest.raises(
-        ValueError, match=r"needs a key_padding_mask of shape \(2, 4\), or with 1 for a size, but got \(2, 3\)"
+        ValueError, match=r"needs a key_padding_mask of shape \(2, 4\) \(any dimension may be 1\), but got \(2, 3\)"
     ):
         attention(x, x, x, torch.zeros(2, 3))
 

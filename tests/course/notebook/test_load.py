@@ -246,7 +246,7 @@ def test_an_error_in_a_standin_is_told_as_that_of_the_line_that_called_it(kernel
     output = kernel.run(HALF)
     assert output.error == []
     assert "Your code raised an exception: encoder.py, line " in output.printed
-    assert "needs a key_padding_mask of shape (1, 4), or with 1 for a size, but got (1, 1, 1)" in output.printed
+    assert "needs a key_padding_mask of shape (1, 4) (any dimension may be 1), but got (1, 1, 1)" in output.printed
     kernel.run("working_on(None)")
 
 

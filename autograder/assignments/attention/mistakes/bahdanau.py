@@ -147,7 +147,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=PADDING,
         new=PADDING.replace("tgt_lengths", "src_lengths"),
         looks_like="Your scores become 0 where the source ends instead of where the target ends.",
-        read_again="Source and target have separate lengths. " + BEYOND,
+        read_again="The source and the target have separate lengths. " + BEYOND,
     ),
     Mistake(
         id="bahdanau.padding-by-token",

@@ -115,7 +115,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=CONTEXT,
         new=CONTEXT.replace("state.unsqueeze(1), enc_outputs", "enc_outputs, state.unsqueeze(1)"),
-        looks_like="The encoder outputs are your queries and the state is your key: queries and keys are swapped.",
+        looks_like="The encoder outputs are your queries and the state is your key: the queries and keys are swapped.",
         read_again=ATTENDING,
     ),
     Mistake(

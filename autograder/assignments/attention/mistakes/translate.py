@@ -96,7 +96,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=WHILE,
         new=WHILE.replace("<= max_output_length", "<= max_output_length + 1"),
-        looks_like="Your translations may have one token more than the limit allows.",
+        looks_like="Your translations may have one more token than the limit allows.",
         read_again="The limit counts predicted tokens; the start token is not one of them.",
     ),
     Mistake(
@@ -146,7 +146,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=START,
         new="token = src[:, 1]",
         looks_like="Your translations start with a token of the source.",
-        read_again="Source and target have separate vocabularies with unrelated indices. " + SEE_LOOP,
+        read_again="The source and the target have separate vocabularies with unrelated indices. " + SEE_LOOP,
     ),
     Mistake(
         id="translate.without-start",

@@ -47,7 +47,7 @@ class TestScoring(AttendingTestCase):
                 self.argument_changed("scores")
 
     def attend(self, case: str, build: Callable[[float], Any]) -> None:
-        """Fail unless an attention module returns the stored tensors, with and without lengths, and in training.
+        """Fail unless an attention module returns the stored tensors, with and without lengths, and in training mode.
 
         Args:
             build: creates the attention module with a given dropout probability.

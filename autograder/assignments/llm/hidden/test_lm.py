@@ -49,7 +49,7 @@ class TestModernModel(LlmTestCase):
             self.keeps_arguments(attention.student, {"x": self.random(2, 3, sizes["d_model"]), "past": 2}, "project")
 
     def project(self, attention: Twins, x: np.ndarray, past: int) -> None:
-        """Fail unless queries, keys and values are correct."""
+        """Fail unless the queries, keys and values are correct."""
         call = lambda model: model.project(x, past)  # noqa: E731
         projected = self.items(call(attention.student), 3, "project")
         for kind, tensor, right in zip("qkv", projected, self.right(call, attention.reference), strict=True):

@@ -95,7 +95,7 @@ class TestOptimizers(LlmTestCase):
                 self.assert_split(rows, self.right(call, self.reference))
 
     def test_wsd(self):
-        """Other schedules at every border."""
+        """Other schedules at every boundary."""
         for part in ("whole", "borders"):
             with self.part(part):
                 warmup, decay = self.sizes(2, 2, 7)

@@ -50,13 +50,13 @@ class TestFewBits(LlmTestCase):
         self.assert_bytes(numbers, right, "numbers", "out in")
 
     def numbers(self, out: int, size: int) -> np.ndarray:
-        """Random numbers of four bits, with both ends of their range."""
+        """Random four-bit numbers, with both ends of their range."""
         numbers = self.rng.integers(-8, 8, size=(out, size)).astype(np.int8)
         numbers[0, :2] = self.rng.permutation([-8, 7])
         return numbers
 
     def test_dequantise(self):
-        """Groups of one weight, of a few, and of a whole row; numbers of eight bits."""
+        """Groups of one weight, of a few, and of a whole row; eight-bit numbers."""
         out, size = self.pick(3, 4), 12
         for groups in (1, self.pick(2, 3), 4, 12):
             numbers = self.rng.integers(-127, 128, size=(out, size)).astype(np.int8)

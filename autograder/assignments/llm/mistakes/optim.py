@@ -191,7 +191,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "adamw-rate-of-the-constructor",
         ADAMW_BOTH,
         ADAMW_BOTH.replace('group["lr"]', 'self.defaults["lr"]'),
-        "You use the learning rate of the constructor.",
+        "You use the learning rate that was passed to the constructor.",
         GROUP,
     ),
     _optim(
@@ -355,7 +355,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "muon-rate-of-the-constructor",
         MUON_BOTH,
         MUON_BOTH.replace('group["lr"]', 'self.defaults["lr"]'),
-        "You use the learning rate of the constructor.",
+        "You use the learning rate that was passed to the constructor.",
         GROUP,
     ),
     _optim(

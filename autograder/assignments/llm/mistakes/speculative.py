@@ -22,13 +22,13 @@ VERIFIED = "tokens += verify(right, torch.stack(rows), guesses, accept, next(uni
 RESULT = "return tokens[len(prompt) : len(prompt) + length], calls"
 
 CUMULATED = (
-    "The docstring defines the cumulated weight. Write it down for the weights 1, 3, 2 and mark u times their sum."
+    "The docstring defines the cumulative weight. Write it down for the weights 1, 3, 2 and mark u times their sum."
 )
 NEVER = "Can a token of weight 0 be drawn with u = 0?"
 RATIO = "Compare the condition in the docstring with yours, with the probabilities of one token in both models."
-REST = "The residual is what the target has more of than the draft. Where the draft has more, it is 0."
+REST = "The residual is the amount by which the target exceeds the draft. Where the draft is larger, it is 0."
 STOP = "Guesses after a refused one follow a text that no longer exists."
-ROWS = "The target has one row more than there are guesses: row i comes before guess i, the last row after all guesses."
+ROWS = "The target has one more row than there are guesses: row i comes before guess i, the last row after all guesses."
 NUMBERS = "The docstring has the order of the random numbers: one per guess, then K numbers, then one more."
 SEEN = "The draft must read everything that comes before the token that it guesses."
 
@@ -71,7 +71,7 @@ MISTAKES: tuple[Mistake, ...] = (
         SUMS,
         "cumulated = torch.cat([torch.zeros(1), probabilities.cumsum(dim=0)[:-1]])\n"
         "    cumulated[-1] = probabilities.sum()",
-        "The cumulated weight of your tokens does not include their own weight.",
+        "The cumulative weight of your tokens does not include their own weight.",
         CUMULATED,
     ),
     _speculative(
@@ -94,7 +94,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "draw-from-the-end",
         DRAWN,
         DRAWN.replace("> u *", "> (1 - u) *"),
-        "A large u leads to a small token.",
+        "A large u leads to a token with a small id.",
         CUMULATED,
     ),
     _speculative(
@@ -115,14 +115,14 @@ MISTAKES: tuple[Mistake, ...] = (
         "verify-residual-exchanged",
         RESIDUAL,
         "residual = (draft[i] - target[i]).clamp(min=0)",
-        "Your residual is what the draft has more of.",
+        "Your residual is the amount by which the draft exceeds the target.",
         REST,
     ),
     _speculative(
         "verify-residual-absolute",
         RESIDUAL,
         "residual = (target[i] - draft[i]).abs()",
-        "Your residual counts tokens that the draft has more of, too.",
+        "Your residual also includes tokens to which the draft gives a higher probability.",
         REST,
     ),
     _speculative(

@@ -43,7 +43,7 @@ class TestModernModel(CheckingTestCase):
         return attention
 
     def check_project(self, result: Any, case: str) -> None:
-        """Fail unless queries, keys and values are correct."""
+        """Fail unless the queries, keys and values are correct."""
         stored = self.stored("project")
         for kind, tensor in zip("qkv", self.items(result, 3, "project"), strict=True):
             heads = "H" if kind == "q" else "G"

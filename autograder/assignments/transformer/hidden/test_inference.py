@@ -205,7 +205,7 @@ class TestInference(ModelTestCase):
         Here nearly all the work is in the feed-forward network, which a step needs for one position. Each try has new
         inputs, so that no result is known from an earlier try. The fastest try counts, since the processor may be busy.
         """
-        d_model, d_ff, H, T = 32, 8192, 2, 800
+        d_model, d_ff, H, T = 32, 4096, 2, 800
         layer = self.twins(lambda modules: modules.decoder.TransformerDecoderLayer(d_model, d_ff, H, 0.1, True))
         whole, steps = [], []
         for _ in range(TRIES):

@@ -146,7 +146,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
             self.same(lambda model: model(**inputs), self.train(mha), name, "B T_q d_model")
 
     def project(self, mha: Twins, inputs: dict[str, np.ndarray]) -> None:
-        """Fail unless queries, keys and values are correct."""
+        """Fail unless the queries, keys and values are correct."""
         # The reference comes first: known answers are in the order of the calls, whatever the student's code does.
         right = self.right(lambda model: model.compute_mh_qkv_transformation(*inputs.values()), mha.reference)
         actual = mha.student.compute_mh_qkv_transformation(*inputs.values())

@@ -46,8 +46,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=DECODE,
         new=DECODE.replace("=causal_mask", "=causal_mask if self.training else None"),
         looks_like="In evaluation mode, your result is that of a decoder without a causal mask.",
-        read_again="The whole target is also in the input in evaluation mode, and a position that sees the answer "
-        "makes its scores meaningless. The mask does not depend on the mode.",
+        read_again="The whole target is also in the input in evaluation mode, and the scores at a position "
+        "that sees the answer are meaningless. The mask does not depend on the mode.",
         same_as=("decoder.causal-mask-not-passed",),
     ),
     Mistake(

@@ -83,7 +83,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "        attended = self.self_attn(last, outputs, outputs, self_attn_padding_mask, last_mask)",
         looks_like="Your result is that of a decoder whose self-attention takes its keys and values from the cache "
         "instead of x.",
-        read_again="This cache holds outputs of the layer, unlike the usual KV cache. Keys and values are computed "
+        read_again="This cache holds outputs of the layer, unlike the usual KV cache. The keys and values are computed "
         "from the inputs of the layer.",
     ),
     Mistake(

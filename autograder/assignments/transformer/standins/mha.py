@@ -20,8 +20,8 @@ def _forbidden(name: str, mask: torch.Tensor, shape: tuple[int, ...], queries: i
     sizes = tuple(mask.shape)
     if len(sizes) != len(shape) or any(size not in (1, full) for size, full in zip(sizes, shape, strict=True)):
         raise ValueError(
-            f"attention of {queries} queries to {keys} keys, in a batch of {shape[0]}, needs {name} of shape {shape}, "
-            f"or with 1 for a size, but got {sizes}"
+            f"attention with query length {queries}, key length {keys} and batch size {shape[0]} needs {name} of shape "
+            f"{shape} (any dimension may be 1), but got {sizes}"
         )
     return mask != 0
 

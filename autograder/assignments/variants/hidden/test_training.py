@@ -49,7 +49,7 @@ class TestTraining(VariantsTestCase):
                 self.same_rate("warmup_rate", name, step, peak, warmup)
 
     def test_cosine_rate(self):
-        """Other peaks, numbers of steps and last rates."""
+        """Other peaks, numbers of steps and final rates."""
         for _ in range(3):
             peak, warmup, floor = 0.5 + self.rng.random(), self.pick(1, 5, 40), 0.3 * self.rng.random()
             total = warmup + self.pick(1, 17, 300)
@@ -84,7 +84,7 @@ class TestTraining(VariantsTestCase):
             self.assert_tensor(gradient, expected, f"gradient {number} clipped at {max_norm:.4g}", axes)
 
     def test_train_step(self):
-        """Steps of a language model and of another model, also after validation; gradients that are clipped or not."""
+        """Steps of a language model and of another model, also after validation; clipped and unclipped gradients."""
         config = self.config(dropout=0.0)
         model = self.twins(lambda modules: modules.language_model.DecoderTransformer(**config))
         self.steps(model, [self.tokens(config, 3, 7)[None] for _ in range(3)], [0.3, 0.05, 0.2], 0.5)

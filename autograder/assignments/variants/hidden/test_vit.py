@@ -15,7 +15,7 @@ class TestVisionTransformer(VariantsTestCase):
         return (rows * P, columns * P), P, self.pick(1, 2, 3)
 
     def test_patch_embedding(self):
-        """Other sizes, square or not, one or several channels; the gradients; images of the wrong size."""
+        """Other sizes, square and not square, one or several channels; the gradients; images of the wrong size."""
         with self.part("patches"):
             for square in (True, False):
                 (height, width), P, C = self.image_sizes()

@@ -20,8 +20,8 @@ RETURN = "return F.linear(model.norm(x), model.token_embedding.weight), new_cach
 
 POSITIONS = "With T_past tokens in the cache, the first new token is at position T_past."
 CACHING = (
-    "The cache holds everything that the next step needs: keys and values of all tokens so far, the new ones at the "
-    "end."
+    "The cache holds everything that the next step needs: the keys and values of all tokens so far, the new ones at "
+    "the end."
 )
 LAYER = "Compare with the layer of stage 3: only the source of the keys and values is different."
 
@@ -110,7 +110,7 @@ MISTAKES: tuple[Mistake, ...] = (
         KEPT,
         "new_cache.append((v, k))",
         "Your cache holds the values where the keys belong, as if its pairs were (values, keys).",
-        "The docstring gives the order of keys and values in a pair.",
+        "The docstring gives the order of the keys and values in a pair.",
     ),
     Mistake(
         "generate.first-layer-for-all",
@@ -168,7 +168,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         SPLIT,
         "q, k, v = qkv.view(B, T_new, attention.num_heads, 3, attention.d_head).permute(3, 0, 2, 1, 4)",
-        "You take queries, keys and values of head 0 first, then those of head 1, and so on.",
+        "You take the queries, keys and values of head 0 first, then those of head 1, and so on.",
         "Stage 2 says which features belong to which head, and which are queries, keys and values.",
     ),
     Mistake(

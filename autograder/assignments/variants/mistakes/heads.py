@@ -141,7 +141,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         SCORES,
         "k @ q.transpose(-2, -1) / math.sqrt(q.size(-1))",
-        "In your head, queries and keys are swapped.",
+        "In your head, the queries and keys are swapped.",
         "A row of the scores belongs to one query, a column to one key.",
     ),
     Mistake(

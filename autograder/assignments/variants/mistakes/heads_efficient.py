@@ -40,7 +40,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         PARTS,
         "q, k, v = self.W_qkv(x).view(B, T, self.num_heads, 3, self.d_head).permute(3, 0, 2, 1, 4)",
-        "All heads at once: you take queries, keys and values of head 0 first, then those of head 1, and so on.",
+        "When you compute all heads at once, you take the queries, keys and values of head 0 first, then those of head "
+        "1, and so on.",
         SPLITTING,
     ),
     Mistake(
@@ -48,7 +49,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         PARTS,
         PARTS.replace("q, k, v", "k, q, v"),
-        "All heads at once: queries and keys are swapped, as if the first third were keys and the second third "
+        "All heads at once: the queries and keys are swapped, as if the first third were keys and the second third "
         "queries.",
         SPLITTING,
     ),

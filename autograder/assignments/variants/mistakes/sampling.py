@@ -51,7 +51,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         TOP_K,
         TOP_K.replace("min(top_k,", "min(top_k + 1,"),
-        "Your filter keeps one token more than k.",
+        "Your filter keeps one more token than k.",
         "Count how many logits are at least as large as your threshold.",
     ),
     Mistake(
@@ -189,7 +189,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         STEPS,
         STEPS.replace("model.max_len - prompt.size(1)", "model.max_len - prompt.size(1) + 1"),
-        "Your text has one token more than the model has positions.",
+        "Your text has one more token than the model has positions.",
         "The last token need not be read, so one more could be predicted; but the docstring limits the number.",
     ),
     Mistake(

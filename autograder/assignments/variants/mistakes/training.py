@@ -214,7 +214,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         FALLING,
         "return peak * (1 + math.cos(math.pi * done)) / 2",
-        "Your rate falls towards 0 instead of the last rate.",
+        "Your rate falls towards 0 instead of the final rate.",
         RATE,
     ),
     Mistake(
@@ -222,7 +222,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         FALLING,
         FALLING.replace("(peak - floor)", "peak"),
-        "Your rate starts above the peak; the difference is the last rate.",
+        "Your rate starts above the peak: it is too high by exactly the final rate.",
         "The cosine goes from the peak to the floor, so its height is the difference between the two.",
     ),
     Mistake(
@@ -230,7 +230,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         FALLING,
         "return max(floor, peak * (1 + math.cos(math.pi * done)) / 2)",
-        "Your rate falls towards 0 and is cut off at the last rate.",
+        "Your rate falls towards 0 and is cut off at the final rate.",
         "The docstring gives the rate at the half-way point.",
         same_as=("training.cosine-without-floor",),
     ),

@@ -13,7 +13,7 @@ class TestHeads(CheckingTestCase):
     """Attention with random, sharp weights, d_model = 30 and 5 heads of 6 features."""
 
     def check(self, kind: str, build: Callable[[float], Any], axes: str) -> None:
-        """Fail unless attention is correct without a mask, also in training, and with masks of the three shapes.
+        """Fail unless attention is correct without a mask, in both modes, and with masks of the three shapes.
 
         Args:
             build: creates the attention module with a given dropout probability.
