@@ -15,7 +15,7 @@ PATTERN = re.compile(r"['\u2019](?:s|t|re|ve|m|ll|d)\b| ?[^\W\d_]+| ?\d+| ?(?:[^
 
 
 def split_words(text: str) -> list[bytes]:
-    """Given: cut a text into words, as UTF-8. Joined together, the words are the text; no token crosses a border."""
+    """Given: cut a text into words, as UTF-8. Joined, the words are the text; no token crosses a word boundary."""
     return [word.encode("utf-8") for word in PATTERN.findall(text)]
 
 

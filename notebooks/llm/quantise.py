@@ -1,4 +1,4 @@
-"""Stage 6: weights in few bits: symmetric rounding in groups, and two numbers of four bits in one byte."""
+"""Stage 6: weights in few bits: symmetric rounding in groups, and two four-bit numbers in one byte."""
 
 import torch
 from torch import nn

@@ -11,9 +11,9 @@ Model = Callable[[torch.Tensor], torch.Tensor]  # tokens (T,) -> the probabiliti
 
 
 def draw(probabilities: torch.Tensor, u: float) -> int:
-    """Draw a token with a given random number: the first token whose cumulated weight is larger than u * total.
+    """Draw a token with a given random number: the first token whose cumulative weight is larger than u * total.
 
-    The cumulated weight of a token is the sum of the weights up to and including this token; the total is the sum of
+    The cumulative weight of a token is the sum of the weights up to and including this token; the total is the sum of
     all weights. So a token of weight 0 is never drawn.
 
     Args:
