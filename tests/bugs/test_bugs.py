@@ -47,7 +47,7 @@ def test_every_program_earns_all_points(workers, name):
     chosen = assignment(name)
     titles = {bug.program for bug in bugs() if bug.assignment == name}
     for title in sorted(titles):
-        report = grade(Submission("", program(name, title)), chosen, workers, hidden_seed=3)
+        report = grade(Submission("", dict(program(name, title))), chosen, workers, hidden_seed=3)
         assert report.points == report.max_points, title
 
 

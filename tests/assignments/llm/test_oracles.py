@@ -1,5 +1,7 @@
 """What other libraries compute: torch's AdamW and attention and, where it is installed, Hugging Face's tokenizers."""
 
+from typing import Any
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -13,7 +15,7 @@ llm = load_modules(course_folder() / "solutions" / "llm", ("bpe", "flash", "opti
 def test_adamw_takes_the_steps_of_torch():
     generator = torch.Generator().manual_seed(0)
     ours, theirs = (torch.zeros(3, 4, requires_grad=True) for _ in range(2))
-    options = {"lr": 0.01, "betas": (0.8, 0.99), "eps": 1e-6, "weight_decay": 0.3}
+    options: dict[str, Any] = {"lr": 0.01, "betas": (0.8, 0.99), "eps": 1e-6, "weight_decay": 0.3}
     optimizers = llm.optim.AdamW([ours], **options), torch.optim.AdamW([theirs], **options)
     for _ in range(30):
         ours.grad = torch.randn(3, 4, generator=generator)
