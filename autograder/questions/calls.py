@@ -17,8 +17,7 @@ from autograder.questions.program import Program
 from autograder.sandbox.call_replay import MODES, CallReplay, Request
 
 TRIES, MOST_TRIED = 400, 30  # sets of smaller sizes generated for a call; of these, the best are tried
-MOST_OBJECTS = 2  # of a call
-LARGEST = 100_000  # numbers in the inputs and weights of a call that is used
+MOST_OBJECTS, LARGEST = 2, 100_000  # of a call; numbers in its inputs and weights
 DISPLAYED = 60  # numbers that a question may show of one tensor of whole numbers
 LEAVES = {"$handle", "$tensor", "$function", "$transposed"}
 Fill = Callable[[str, np.ndarray], np.ndarray]  # name and numbers of a tensor -> its new numbers
@@ -171,8 +170,8 @@ def words(requests: Sequence[Request], program: Program, whole: bool = False) ->
         own = [_shown(one) if name.startswith("argument") else f"{name}={_shown(one)}" for name, one in named]
         made.append(f"`{request['target'].partition('.')[2]}({', '.join(own)})`")
     name = _function(last[0], requests)[1].rpartition(".")[2]
-    method = isinstance(last[0]["target"], int)  # of an object; a function may get an object as an argument
-    subject = "the module" if name == "forward" else f"its `{name}`" if method else f"`{name}`"
+    its = "its " if isinstance(last[0]["target"], int) else ""  # of an object; a function may get one as an argument
+    subject = "the module" if name == "forward" else f"{its}`{name}`"
     given = [
         f"`{name}` {_described(one, whole)}" if isinstance(one, np.ndarray) else f"`{name}={_shown(one)}`"
         for name, one in arguments(last, requests, program)

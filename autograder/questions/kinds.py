@@ -219,7 +219,7 @@ def swap(lab: Lab) -> Iterator[Question]:
         if verdict := lab.verdict(change):
             (free if verdict == "same" else bound).append((first, second))
     because = "All swaps were run in the tests, and in calls like theirs in eval and in train mode."
-    text = "Which two of these lines can change places? Calls with ordinary numbers must return the same, in training too."
+    text = "Which two of these lines can swap places? With ordinary numbers, calls return the same, in training too."
     lab.rng.shuffle(free)
     for right in free[:2]:
         options = [f"lines {one.line} and {other.line}{one.file}" for one, other in (right, *bound)]
