@@ -32,8 +32,9 @@ MODULES_OF_TORCH = _words(
 UNUSUAL_IN_TORCH = {"torch.load", "torch.jit", "torch.fx", "torch.export", "torch.overrides", "torch.serialization"}
 
 USUAL = _words(
-    """__future__ abc cmath collections contextlib copy dataclasses enum functools gc inspect itertools logging math
-    matplotlib numbers numpy operator random re string sys time torch types typing typing_extensions warnings"""
+    """__future__ abc bisect cmath collections contextlib copy dataclasses enum functools gc heapq inspect itertools
+    logging math matplotlib numbers numpy operator random re string sys time torch types typing typing_extensions
+    warnings"""
 )
 # The modules that a submission can import when it is graded, besides the standard library and its own. A separate rule
 # forbids the grader itself.
