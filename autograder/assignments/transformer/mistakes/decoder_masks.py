@@ -163,6 +163,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new=ATTEND.replace("self_attn_padding_mask", "encoder_padding_mask"),
         looks_like="Your self-attention uses the padding mask of the source.",
         read_again="A padding mask marks keys, and the keys of self-attention are target positions.",
+        same_as=("decoder.padding-mask-ignored",),
     ),
     Mistake(
         id="decoder.target-mask-in-cross-attention",

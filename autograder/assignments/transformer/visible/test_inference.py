@@ -41,11 +41,12 @@ class TestInference(TrainedTestCase):
         """Translate German sentences: every token must match the reference translation."""
         with self.part("one step"):
             self.check_step()
-            with self.only_warn():
-                self.check_first_step()
+            self.check_first_step()
             self.warn_of_step()
         with self.part("stack"):
             self.check_steps_of_all()
+            with self.only_warn():
+                self.check_new_list()
         with self.part("translations"), self.shown_by(self.check_tiny):
             self.check_translations()
             with self.only_warn():
@@ -96,12 +97,15 @@ class TestInference(TrainedTestCase):
         self.check_cost()
 
     def check_first_step(self) -> None:
-        """Fail unless a step of a small layer without a cache returns all positions."""
+        """Fail unless steps of a small layer, without masks, agree with computing all positions at once."""
         layer = self.student.decoder.TransformerDecoderLayer(*SMALL, KEPT)
         layer.load_state(small_weights(layer.shapes()))
-        arguments = small_arguments(decoder=True)
-        y = layer.forward_one_step_ec(**arguments)
-        self.assert_form(y, arguments["x"].shape, "the output of a step without a cache", "B T_d d_model")
+        x = numbers(2, 3, SMALL[0])
+        right = layer(x=x, encoder_out=x)
+        self.assert_form(right, x.shape, "the output of all positions", "B T_d d_model")
+        for cache, words in ((None, "without a cache"), (right[:, :-1], "without masks")):
+            y = layer.forward_one_step_ec(x=x, encoder_out=x, cache=cache)
+            self.assert_tensor(y, right, f"the output of a step {words}", "B T_d d_model")
 
     def check_translations(self) -> None:
         """Fail unless the trained model translates as the reference does."""
@@ -141,12 +145,11 @@ class TestInference(TrainedTestCase):
         with self.shown_by(self.check_tiny):
             _, caches = self.translate()
             self.check_caches(caches, self.stored("sentences"))
-        with self.only_warn():
-            self.check_new_list()
 
     def check_steps_of_all(self) -> None:
         """Fail unless a small decoder's steps, with and without a cache, agree with decoding all at once."""
-        stack = self.student.decoder.TransformerDecoder(2, *SMALL, KEPT, False, None)
+        # The third layer reads what the second one has cached.
+        stack = self.student.decoder.TransformerDecoder(3, *SMALL, KEPT, False, None)
         stack.load_state(small_weights(stack.shapes()))
         x, cache = numbers(2, 3, SMALL[0]), None
         for T, known in ((1, False), (2, True), (3, True), (3, False)):
@@ -154,7 +157,7 @@ class TestInference(TrainedTestCase):
             inputs = {"x": x[:, :T], "decoder_attention_mask": mask, "encoder_out": x}
             right = stack(**inputs)
             y, cache = self.items(stack.forward_one_step_ec(**inputs, cache=cache if known else None), 2, "a step")
-            self.items(cache, 2, "new_cache")
+            self.items(cache, 3, "new_cache")
             words = "with a cache" if known else f"without a cache, of {T} position{'s' * (T > 1)}"
             self.assert_tensor(y, right[:, -1:], f"y of a step {words}", "B one d_model")
 
