@@ -120,7 +120,7 @@ WARNED: dict[str, tuple[Any, ...]] = {
                       "no gradient reaches encoder_out"),
     "list of caches": ("decoder", ("new_cache = []", "new_cache = cache if cache is not None else []"),
                        ("new_cache.append(x)", "new_cache[index:] = [x, *new_cache[index + 1:]]"),
-                       "new_cache[0] does not begin with the cache"),
+                       "the call changes its argument cache"),
     "scores lost": ("mha", ("softmax(scores,", "softmax(scores.detach(),"), "no gradient reaches query"),
 }  # fmt: skip
 

@@ -300,7 +300,6 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your layer computes only the last position, even when there is no cache yet.",
         read_again="The docstring says what to compute when the cache is None. A first step may have several "
         "positions.",
-        seen_by="hidden",
     ),
     Mistake(
         id="inference.cache-not-used",
