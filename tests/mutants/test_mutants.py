@@ -12,7 +12,7 @@ from tests.mutants.changes import Change, changes
 from tests.mutants.outcomes import all_mutants, outcome, table
 
 ASSIGNMENT = assignment("transformer")
-SAMPLE = 6
+SAMPLE = 8
 PAIRS = 4
 SOURCE = '''
 class Layer:

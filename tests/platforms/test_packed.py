@@ -153,7 +153,6 @@ def test_vpl(tmp_path):
 # Submitty
 
 
-@pytest.mark.slow  # with its own way to run what the others run too
 def test_submitty(tmp_path):
     config = pack("submitty", tmp_path / "pack") / "config"
     settings = json.loads((config / "config.json").read_text(encoding="utf-8"))

@@ -28,7 +28,6 @@ from tests.support.answering import (
     exchanged,
     holds,
     imported,
-    independent,
     looks,
     seen_after,
     unlike,
@@ -172,16 +171,15 @@ def heatmap(question, sources, folder, _):
 
 
 def swap(question, sources, folder, known):
-    """Statements that share no name can change places; of others the tests say whether that makes a difference."""
+    """The tests of the assignment say which statements can change places."""
 
     def is_right(option):
         ((first, second, module),) = re.findall(r"^lines (\d+) and (\d+)(?: of (\w+)\.py)?", option)
         name = module or module_of(question)
         texts = {**sources, name: exchanged(sources[name], int(first), int(second))}
-        return independent(sources[name], int(first), int(second)) or all(statuses(known, texts).values())
+        return all(statuses(known, texts).values())
 
-    free = options(question, is_right)  # the tests do not show what differs in train mode only
-    return [question.right] if question.right in free else free
+    return options(question, is_right)
 
 
 def statuses(known, texts):
@@ -230,9 +228,14 @@ ANSWERS = {
 )
 def test_answers_are_what_the_code_gives(of, stage, name, tmp_path):
     """A reader who runs the code finds exactly one right option, the one that the key says."""
-    right, wrong = check(of, stage, name, tmp_path)
-    assert not wrong, dict(wrong)
-    assert sum(right.values()) >= 2
+    right = 0
+    for seed in range(4):  # a stage with few questions needs several seeds
+        found, wrong = check(of, stage, name, tmp_path / str(seed), seed)
+        assert not wrong, dict(wrong)
+        right += sum(found.values())
+        if right >= 5:
+            break
+    assert right >= 5
     assert set(ANSWERS) == set(KINDS)
 
 

@@ -292,30 +292,3 @@ def exchanged(source: str, first: int, second: int) -> str:
     lines = source.splitlines()
     lines[first - 1], lines[second - 1] = lines[second - 1], lines[first - 1]
     return "\n".join(lines) + "\n"
-
-
-def independent(source: str, first: int, second: int) -> bool:
-    """Whether two statements share no name that one of them writes, and not both draw random numbers."""
-    found = {one.lineno: one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.stmt)}
-    uses = [_uses(found[line]) for line in (first, second)]
-    (reads, writes, random), (reads2, writes2, random2) = uses
-    return not (writes & (reads2 | writes2) or writes2 & reads or (random and random2))
-
-
-def _uses(node: ast.stmt) -> tuple[set[str], set[str], bool]:
-    """The names that a statement reads and writes, and whether it draws random numbers."""
-    reads, writes, chance = set[str](), set[str](), False
-    for one in ast.walk(node):
-        if isinstance(one, (ast.Name, ast.Attribute)):
-            name = ast.unparse(one)
-            (reads if isinstance(one.ctx, ast.Load) else writes).add(name)
-        if isinstance(one, ast.Subscript) and not isinstance(one.ctx, ast.Load):
-            writes.add(ast.unparse(one.value))
-        if isinstance(one, ast.AugAssign):
-            writes.add(ast.unparse(one.target).partition("[")[0])
-        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute):
-            called = one.func.attr
-            chance |= "dropout" in called or "rand" in called
-            if called.endswith("_") or called in ("append", "extend", "update", "insert", "register_buffer", "copy_"):
-                writes.add(ast.unparse(one.func.value).partition("[")[0])
-    return reads, writes, chance
