@@ -40,18 +40,20 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def _warned(subject: Subject, item: str, visible: tuple[Ran, ...]) -> Iterator[str]:
-    """Check the warnings: each must say correctly whether the hidden test of the same name deducts points.
+    """Check the warnings: "hidden tests do" needs a hidden test of the stage that deducts points.
 
-    If a test fails, the warnings of the same function are not shown; see `run_test`.
+    "Nobody" needs one of the same name that does not. If a test fails, the warnings of the same function are not
+    shown; see `run_test`.
     """
     if not all(ran.passed for ran in visible):
         return
     for number, ran in enumerate(visible):
         if not ran.passed or not ran.result.message:
             continue
-        hidden = subject.run_mistake(item, SEED)[number]
-        if hidden.passed == (GRADED[True] in ran.result.details):
-            yield f"the warning of {ran.result.name} is wrong about whether hidden tests grade it: {hidden}"
+        hidden = subject.run_mistake(item, SEED)
+        deducting = [one for one in hidden if not one.passed]
+        if not deducting if GRADED[True] in ran.result.details else hidden[number] in deducting:
+            yield f"the warning of {ran.result.name} is wrong about whether hidden tests grade it: {hidden[number]}"
 
 
 def _change(subject: Subject, mistake: Mistake) -> Iterator[str]:
