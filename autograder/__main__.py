@@ -27,7 +27,7 @@ from course.location import ENGINE, choose, course_folder, refuse_planted
 if TYPE_CHECKING:
     from autograder.reports.verdict import Verdict
 
-# Python exits with 1 after an exception, so no verdict uses 1: a grader that did not start must not seem to give one.
+# Python exits with 1 after an exception, so no verdict uses 1: a failed start must not look like a verdict.
 COMPLETE, USAGE, FAULT, INCOMPLETE = 0, 2, 3, 4
 STUDENTS, CLASS, GRADEBOOKS, AUTHORS = "students", "a class", "gradebooks and platforms", "authors"
 GRADE = "grade"  # the command of this module
@@ -38,7 +38,7 @@ COMMANDS = {
     "batch": ("autograder.classroom.batch", CLASS, "grade all submissions of a class"),
     "compare": ("autograder.classroom.compare", CLASS, "who gains and who loses between two runs of batch"),
     "questions": ("autograder.questions.command", CLASS, "ask students about the code that they handed in"),
-    "review": ("autograder.classroom.review", CLASS, "points, comments and answers by hand, in the browser"),
+    "review": ("autograder.classroom.review", CLASS, "edit points, comments and answers in the browser"),
     "term": ("autograder.classroom.term", CLASS, "all assignments side by side, and the final grades"),
     "export": ("autograder.classroom.export", GRADEBOOKS, "grades for Canvas, Moodle and others, feedback, verdicts"),
     "pack": ("autograder.authoring.packing.pack", GRADEBOOKS, "an autograder for Gradescope, PrairieLearn, ..."),
@@ -115,7 +115,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--problems", action="store_true", help="print lines for an editor instead: file:line: severity: message"
     )
-    parser.add_argument("--watch", action="store_true", help="grade again whenever a module is saved; Ctrl-C ends")
+    parser.add_argument("--watch", action="store_true", help="grade again whenever a module is saved; Ctrl-C stops")
     parser.add_argument("--verbose", action="store_true", help="show more about each test, and what your code prints")
     instructors = parser.add_argument_group("for instructors")
     instructors.add_argument("--hidden", action="store_true", help="run the hidden tests too (needs solutions/)")

@@ -60,7 +60,7 @@ def image(figure: Figure, alt: str, dpi: int, shown: int = 0, **saving: Any) -> 
     Args:
         alt: the figure in words.
         dpi: the resolution.
-        shown: the pixels per inch on the page; by default as many.
+        shown: the pixels per inch on the page; by default equal to `dpi`.
         saving: further arguments of `savefig`.
     """
     pictures = {"light": _png(figure, dpi, facecolor="white", **saving)}

@@ -29,7 +29,7 @@ def course_folder() -> Path:
     if named := os.environ.get(VARIABLE, ""):
         folder = Path(named).expanduser().resolve()
         if not (folder / MARK).is_file():
-            raise UserError(f"{folder} is not a course: it has no {MARK}. python -m autograder init DIR makes a course")
+            raise UserError(f"{folder} is not a course: it has no {MARK}. To create one: python -m autograder init DIR")
         return folder
     here = Path.cwd()
     for folder in (here, *here.parents, ENGINE):
@@ -37,7 +37,7 @@ def course_folder() -> Path:
             return folder
     raise UserError(
         f"{here} is not in a course: neither it nor a folder above it has a {MARK}. Change to the folder of your "
-        "course, name it with --course DIR, or make one: python -m autograder init DIR"
+        "course, name it with --course DIR, or create one: python -m autograder init DIR"
     )
 
 

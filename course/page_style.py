@@ -1,16 +1,16 @@
-"""One style for everything that the course shows in a notebook: in a narrow window too, text has at least 11 pixels.
+"""One style for everything that the course shows in a notebook: even in a narrow window, text has 11 pixels or more.
 
-What is too wide is not shrunk further: it scrolls in a box of its own. Figures with several panels have a second form
+Anything that is still too wide scrolls in a box of its own. Figures with several panels have a second form
 for narrow pages, in which the panels are stacked.
 """
 
 SMALLEST = 11  # pixels: the smallest text, as shown
 NARROW = 640  # pixels: on narrower pages, panels are stacked if they do not fit
-STRIP = 336  # pixels: the width of panels in one row on a narrow page; beside an open file browser there is not more
+STRIP = 336  # pixels: the width of panels in one row on a narrow page; next to an open file browser there is no more
 TALL = 1400  # pixels: if stacked panels would be taller, the figure scrolls sideways instead
 # How JupyterLab, pages from nbconvert, Sphinx themes, VS Code and Colab mark dark themes.
 DARK = ('[data-jp-theme-light="false"]', '[data-theme="dark"]', "body.vscode-dark", 'html[theme="dark"]')
-# The drawings of the text cells get the same: they are SVG files, about 1,000 pixels wide, with text of 13 pixels.
+# The same applies to drawings in text cells: SVG files, about 1,000 pixels wide, with text of 13 pixels.
 DRAWING = 850
 STYLE = f"""<style>
 {", ".join(f"{page} .tc-light" for page in DARK)} {{ display: none }}

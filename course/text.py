@@ -16,6 +16,8 @@ Pair = tuple[list[int], list[int]]
 class Tokenizer:
     """A SentencePiece unigram model. Every encoded sentence starts with BOS and ends with EOS."""
 
+    end = EOS
+
     def __init__(self, path: Path) -> None:
         import sentencepiece
 

@@ -129,7 +129,7 @@ def errors_of_modules() -> Iterator[None]:
         if place_of(error) is not None:
             raise UserError(f"your code raised an exception: {describe(error)}") from error
         if "NoneType" in str(error):
-            raise UserError(f"a method of yours returns nothing: is there a `return`? ({describe(error)})") from error
+            raise UserError(f"one of your methods returns nothing: is there a `return`? ({describe(error)})") from error
         raise
 
 

@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
     names = write(folder)
     print(f"Created a course in {folder}: {', '.join(names)}. Next:\n")
     print(f"  cd {folder}")
-    print("  python -m autograder new NAME      # a small assignment that works, to be edited")
+    print("  python -m autograder new NAME      # a small working assignment to edit")
     print("  python -m autograder --help        # all commands; they work in this folder and below it\n")
     print(f"{MARK} is for deadlines, weights, roster and groups. It is short and explains its entries.")
     print(f"The guides (docs/...) are in {project_files() / 'docs'}.")

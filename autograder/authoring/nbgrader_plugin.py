@@ -68,7 +68,7 @@ class AnyNotebook(NotebookExporter):
                 raise ValueError("it is a symbolic link")
             cells = read_cells(file_stream)
         except Exception as error:  # nbformat lets any exception escape
-            self.log.warning("The notebook cannot be read, only the released cells are left: %s", error)
+            self.log.warning("The notebook cannot be read; only the released cells are left: %s", error)
             cells = [nbformat.v4.new_markdown_cell(UNREADABLE)]
         release = Path(course.format_path(course.release_directory, ".", ids["assignment"]), path.name)
         if not release.is_file():
@@ -172,7 +172,7 @@ def skipped(submitted: Path, assignment: str) -> list[str]:
             continue
         folder = path / assignment
         if path.is_file():
-            reasons.append(f"{path.name}: nbgrader does not open archives (put it into downloaded/, then zip_collect)")
+            reasons.append(f"{path.name}: nbgrader opens no archives (put it into downloaded/, then run zip_collect)")
         elif any(path.glob("*.py")) and not folder.is_dir():
             reasons.append(f"{path.name}: the files must be in {path.name}/{assignment}")
         elif folder.is_dir() and not any(folder.glob("*.ipynb")):

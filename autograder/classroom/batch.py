@@ -43,11 +43,11 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("submissions", type=Path, metavar="SUBMISSIONS", help="folder or zip file of the submissions")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: graded/ASSIGNMENT)")
-    parser.add_argument("--assignment", metavar="NAME", help="default: that of most submissions")
+    parser.add_argument("--assignment", metavar="NAME", help="default: the assignment of most submissions")
     parser.add_argument("--jobs", type=int, metavar="N", help="submissions graded in parallel (default: one per CPU)")
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the hidden tests (default: random, kept in DIR)")
     parser.add_argument(
-        "--seed-per-student", action="store_true", help="give each submission hidden inputs of its own, from the seed"
+        "--seed-per-student", action="store_true", help="give each submission its own hidden inputs, from the seed"
     )
     parser.add_argument(
         "--time-limit",
@@ -69,7 +69,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         nargs="?",
         const="",
         metavar="URL",
-        help="also write the points into nbgrader's gradebook (default: that of nbgrader_config.py in this folder)",
+        help="also write the points into nbgrader's gradebook (default: the one in this folder's nbgrader_config.py)",
     )
     cluster = parser.add_argument_group("on a Dask cluster, instead of --jobs")
     cluster.add_argument(
@@ -100,14 +100,14 @@ def run(args: argparse.Namespace) -> int:
         )
         return grade_class(intake, records, settings, chosen, args)
     except KeyboardInterrupt:
-        print(f"Stopped. The results so far are in {args.out}; the same command continues.")
+        print(f"Stopped. The results so far are in {args.out}; run the same command to continue.")
         return STOPPED
     finally:
         records.close()
 
 
 def check(args: argparse.Namespace, chosen: Assignment) -> None:
-    """Check the arguments before any work.
+    """Check the arguments before any work begins.
 
     Raises:
         UserError: if something would make the run fail.
@@ -127,7 +127,7 @@ def check(args: argparse.Namespace, chosen: Assignment) -> None:
     if args.scheduler and args.scheduler_file:
         raise UserError("give --scheduler or --scheduler-file, not both")
     if on_cluster(args) and args.jobs is not None:
-        raise UserError("on a cluster the number of workers decides: leave out --jobs")
+        raise UserError("on a cluster, the number of jobs depends on its workers: leave out --jobs")
     if args.out.resolve().is_relative_to(args.submissions.resolve()):
         raise UserError(f"{args.out} is among the submissions: choose a folder elsewhere for --out")
     config = course_config()
@@ -150,7 +150,7 @@ def check_confinement() -> None:
     """
     from autograder.sandbox.confine import unsupported
 
-    if why := "AUTOGRADER_PLAIN asks for plain workers" if "AUTOGRADER_PLAIN" in os.environ else unsupported():
+    if why := "AUTOGRADER_PLAIN requests plain workers" if "AUTOGRADER_PLAIN" in os.environ else unsupported():
         raise UserError(f"submissions cannot be confined here: {why}; give --unconfined if you trust them")
 
 
@@ -166,7 +166,7 @@ def processors() -> int:
 def grade_class(
     intake: Intake, records: Records, settings: Settings, chosen: Assignment, args: argparse.Namespace
 ) -> int:
-    """Grade the submissions without a current grade, then write the reports on all."""
+    """Grade the submissions without a current grade, then write the reports on all submissions."""
     found, left_out = intake.found, LeftOut(intake)
     by_name = {one.student: one for one in found}
     earlier = records.students()
@@ -218,12 +218,12 @@ def grade_class(
     tests = "The visible tests only" if settings.seed is None else f"Visible and hidden tests, seed {settings.seed}"
     print(f"{tests}. Results are in {args.out}: grades.csv, report.html, feedback, verdicts.")
     if place:
-        print(f"The points are in the gradebook {place}; those of nbgrader autograde are replaced.")
+        print(f"The points are in the gradebook {place}; the points from nbgrader autograde are replaced.")
     if not settings.confined:
         print("The submissions were not confined: a hostile one could have changed any grade.")
     print(clean(str(left_out)))
     if left:
-        print(clean(f"Not in {args.submissions}, so without a row in grades.csv, but graded before: {listed(left)}."))
+        print(clean(f"Graded before, but no longer in {args.submissions} or in grades.csv: {listed(left)}."))
     print_end(found, records)
     print_absent(records.members(found))
     for line in groups_of(records.members(found)):
@@ -231,14 +231,14 @@ def grade_class(
     if asked := still_open(read_requests(args.out)):
         print(f"{counted(len(asked), 'regrade request')} without an answer: python -m autograder review {args.out}")
     if faults:
-        print(f"The grader failed on {len(faults)}, which says nothing about them; the same command tries again:")
+        print(f"The grader failed on {len(faults)}, which does not count against them; run the same command to retry:")
         for student, fault in sorted(faults.items()):
             print(f"  {student}: {fault.splitlines()[-1]}")
     return FAULT if faults else DONE
 
 
 def submissions_in(file: Path, found: list[Found], members: list[Member]) -> set[str]:
-    """Return the submissions of the students in a file, one per line; a group's counts for each member.
+    """Return the submissions of the students in a file, one per line; a group's submission counts for each member.
 
     Empty lines and lines that begin with "#" are ignored.
 
@@ -318,7 +318,7 @@ def print_absent(members: list[Member]) -> None:
 
 
 def counted(number: int, what: str) -> str:
-    """A number with its noun."""
+    """Return a number with its noun."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 

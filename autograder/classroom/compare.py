@@ -26,7 +26,7 @@ SAME, DIFFERENT = 0, 1
 
 @dataclass(frozen=True)
 class Run:
-    """The reports of a run by student: each member of a group has that of the submission that counts."""
+    """A run's reports by student. The members of a group share the report of the submission that counts."""
 
     reports: dict[str, Report | None]
     members: dict[str, Member]
@@ -151,7 +151,7 @@ def main(arguments: list[str]) -> int:
         epilog="exit status: 0 no differences, 1 differences, 2 wrong usage",
     )
     parser.add_argument("old", type=Path, metavar="OLD", help="folder written by batch, or an assignment")
-    parser.add_argument("new", type=Path, metavar="NEW", help="a second one")
+    parser.add_argument("new", type=Path, metavar="NEW", help="folder or assignment of the second run")
     parser.add_argument("--out", type=Path, metavar="FILE.csv", help="also write a table")
     args = parser.parse_args(arguments)
     return run_command(lambda: run(args))

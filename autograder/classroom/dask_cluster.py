@@ -101,7 +101,7 @@ def outcome_of(future: Any, submission: Submission) -> Outcome:
         return outcome
     except FutureCancelledError as error:
         raise UserError(
-            "the connection to the scheduler was lost. The results so far are kept; the same command continues"
+            "the connection to the scheduler was lost. The results so far are kept; run the same command to continue"
         ) from error
     except Exception:  # KilledWorker: several workers died while running it
         return Outcome.failed(submission, traceback.format_exc())

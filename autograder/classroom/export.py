@@ -59,7 +59,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     feedback.add_argument("results", type=Path, metavar="RESULTS", help="folder written by batch, or an assignment")
     feedback.add_argument("--for", dest="platform", choices=FEEDBACK_FOR, required=True, help="how the pages are named")
     feedback.add_argument("--out", type=Path, required=True, metavar="FILE", help="zip file to write")
-    feedback.add_argument("--submissions", type=Path, metavar="DIR", help="download from Canvas, for its loose files")
+    feedback.add_argument("--submissions", type=Path, metavar="DIR", help="Canvas download, for its file names")
     verdicts = kinds.add_parser("verdict", help="the verdicts as data: verdict/1, JUnit XML, SARIF, Markdown")
     verdicts.add_argument("results", type=Path, metavar="RESULTS", help="folder written by batch, or an assignment")
     verdicts.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for a file per student")
@@ -83,7 +83,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         )
     for kind in (canvas, brightspace, blackboard, any_csv):
         kind.add_argument("--gradebook", type=Path, metavar="FILE", help="the gradebook file that was exported")
-        kind.add_argument("--column", help="column of the assignment: its header, the name or the number in it")
+        kind.add_argument("--column", help="column of the assignment: its header, or the name or number in the header")
     for kind in (canvas, brightspace, blackboard):
         kind.add_argument("--only", action="store_true", help="drop the columns of all other assignments")
     moodle.add_argument("--worksheet", type=Path, metavar="FILE", help="worksheet exported from Moodle")
@@ -96,15 +96,15 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     }.items():
         kind.add_argument("--match", metavar="BY", help=ways)
     for kind, token in {canvas: "CANVAS_TOKEN", moodle: "MOODLE_TOKEN"}.items():
-        push = kind.add_argument_group(f"through the network, with a token in the environment variable {token}")
-        push.add_argument("--push", action="store_true", help="show what would be sent to the assignment; no files")
+        push = kind.add_argument_group(f"over the network, with a token in the environment variable {token}")
+        push.add_argument("--push", action="store_true", help="show what would be sent; needs no gradebook file")
         push.add_argument("--send", action="store_true", help="send it")
         push.add_argument("--url", help="address of the platform: https://...")
         push.add_argument("--course", metavar="ID", help="number of the course in the address of its page")
         push.add_argument("--assignment", metavar="ID", help="number of the assignment in the address of its page")
     similarity.add_argument("submissions", type=Path, metavar="SUBMISSIONS", help="folder or zip file, as for batch")
     similarity.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new folder")
-    similarity.add_argument("--assignment", metavar="NAME", help="default: that of most submissions")
+    similarity.add_argument("--assignment", metavar="NAME", help="default: the assignment of most submissions")
     similarity.add_argument("--groups", type=Path, metavar="FILE", help="CSV: group, student; members are not compared")
     return parser.parse_args(arguments)
 
@@ -168,7 +168,7 @@ def check_options(args: argparse.Namespace) -> None:
     if push := getattr(args, "push", False):
         needed = ["url", "course", "assignment"]
     elif getattr(args, "send", False):
-        raise UserError("--send sends what --push shows: give both")
+        raise UserError("--send sends the changes that --push shows: use both")
     else:
         gradebook = {"moodle": ["worksheet"], "csv": []}.get(args.kind, ["gradebook", "column"])
         needed = [*gradebook, "out", *(["column"] if args.kind == "csv" and args.gradebook else [])]

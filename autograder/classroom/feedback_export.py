@@ -28,7 +28,7 @@ PAGE = "feedback.html"
 
 
 def export_feedback(results: Path, kind: str, out: Path, submissions: Path | None) -> tuple[list[str], bool]:
-    """Write the zip file; return lines on its content and on the students who are missing, and whether all are in it.
+    """Write the zip file; return lines about its content and missing students, and whether all students are in it.
 
     Args:
         results: folder written by batch.
@@ -53,7 +53,7 @@ def export_feedback(results: Path, kind: str, out: Path, submissions: Path | Non
     placed = {student: place for student in pages if (place := place_of(student, names[student], kind))}
     left, need = listed(sorted(pages.keys() - placed.keys())), ""
     if kind == "canvas" and not submissions:
-        need = "; the names of its files are in its download: name that with --submissions"
+        need = "; its download has the names of the files: pass that folder as --submissions"
     missing = f"{kind.capitalize()} could not assign: {left}{need}"
     if not placed:
         raise UserError(f"nothing is written, since all {len(pages)} pages have names that {missing}")

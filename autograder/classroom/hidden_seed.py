@@ -34,7 +34,7 @@ def seed_of_class(folder: Path, chosen: Assignment, wanted: int | None) -> int:
             raise UserError(f"{folder} has results of the assignment {name}: choose another --out")
         if wanted not in (None, seed):
             raise UserError(
-                f"{folder} has grades with a different seed, which {path} names: leave out --seed to "
+                f"{folder} has grades with a different seed, recorded in {path}: leave out --seed to "
                 "continue with it, or choose another --out"
             )
         return seed

@@ -20,14 +20,14 @@ from autograder.classroom.hidden_seed import seed_of_student
 from autograder.manifest import assignment
 from autograder.submissions.read_submission import Submission
 
-# A job that exceeds a submission's time limit by this many seconds is stuck and is stopped. The time limit covers only
-# the student's code; the first submission also waits for torch and for the reference results.
+# A job that exceeds a submission's time limit by this many seconds is considered stuck and is stopped. The time limit
+# covers only the student's code; the first submission also waits for torch and for the reference results.
 PATIENCE = 900.0
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What grades depend on besides the submission; the same for a whole class."""
+    """The settings that affect grades; they are the same for a whole class."""
 
     assignment: str
     seed: int | None  # of the hidden tests; None leaves them out
@@ -124,7 +124,7 @@ class Queue:
 
 
 class Job:
-    """A process that grades one submission at a time; if it dies, it is known which submission it was grading."""
+    """A process that grades one submission at a time; if it dies, the submission that it was grading is known."""
 
     def __init__(self, settings: Settings) -> None:
         context = multiprocessing.get_context("spawn")
@@ -212,7 +212,7 @@ def serve(channel: Connection, settings: Settings) -> None:
 
 
 def end_with_parent() -> None:
-    """Stop this process when its parent has ended, in whatever way."""
+    """Stop this process when its parent has ended, for whatever reason."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()

@@ -45,7 +45,7 @@ class LeftOut:
         of_students = [entry for left in self.of_students.values() for entry in left]
         handed_out = sum(why == HANDED_OUT for _, why in of_students)
         others = [path for path, why in of_students if why != HANDED_OUT]
-        parts = [f"{names_of(nobodys)} of nobody"] if nobodys else []
+        parts = [f"{names_of(nobodys)} without a student"] if nobodys else []
         parts += (
             [f"{names_of(others)} of students that {'does' if len(others) == 1 else 'do'} not count"] if others else []
         )

@@ -49,7 +49,7 @@ class Review:
         read_review(folder)
 
     def raw(self) -> dict[str, Report]:
-        """Return the grader's reports by student; faults have no report."""
+        """Return the grader's reports by student; there is no report if the grader failed."""
         return {student: report for student, (_, report) in self._records().items()}
 
     def _records(self) -> dict[str, tuple[str, Report]]:
@@ -71,7 +71,7 @@ class Review:
         return pseudonym(self._secret, student) if self.anonymous and student else student
 
     def real(self, shown: str) -> str:
-        """Return the name of the submission that reviewers see under a name.
+        """Return the name of the submission that reviewers see under the given name.
 
         Raises:
             UserError: if there is none.
@@ -82,7 +82,7 @@ class Review:
         return found
 
     def decisions(self) -> dict[str, list[Decision]]:
-        """Return the staff's decisions by student; like all messages, under the names that reviewers see.
+        """Return the staff's decisions by student. Here and in all messages, names are those that reviewers see.
 
         Raises:
             UserError: if the tables are wrong.
@@ -130,7 +130,7 @@ class Review:
         return places(with_review(self.raw()[self.real(shown)], self.decisions().get(shown, [])))
 
     def change(self, who: str, asked: Mapping[str, Any]) -> None:
-        """Make a change; concurrent changes are made one after the other.
+        """Apply a change; concurrent changes are applied one after the other.
 
         Raises:
             Conflict: if the row no longer exists.
@@ -139,7 +139,7 @@ class Review:
         table, before, after = asked.get("table"), asked.get("before"), asked.get("after")
         rows = [row for row in (before, after) if row is not None]
         if table not in FILES or not rows or not all(isinstance(row, dict) for row in rows):
-            raise UserError("a change has a table and a row before or after it")
+            raise UserError("a change has a table, and a row before or after the change")
         with self._lock:
             before, after = (row and self._with_real_name(row) for row in (before, after))
             change(self.folder, table, before, after, who, self.raw(), self.shown)
@@ -211,11 +211,11 @@ class Handler(BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length", "")
         origin = urlsplit(self.headers.get("Origin", ""))
         if not length.isdecimal() or int(length) > MOST_BYTES:
-            self._error(413, "a change must be smaller")
+            self._error(413, "the change is too large")
         elif origin.netloc != self.headers["Host"] or self.headers.get_content_type() != "application/json":
             self._error(403, "changes must come from the review page")
         elif self.path != "/api/change":
-            self._error(404, "there is nothing to write to")
+            self._error(404, "nothing can be written to this address")
         else:
             body = self.rfile.read(int(length))
             self._answer(lambda: self._change(body, who))
@@ -253,7 +253,7 @@ class Handler(BaseHTTPRequestHandler):
             cookie = f"{self._cookie()}={secret}; HttpOnly; SameSite=Lax; Path=/"
             self._redirect("/review.html", ("Set-Cookie", cookie))
         else:
-            self._error(403, "this link is from an earlier start: use the one that the command printed")
+            self._error(403, "this link is from an earlier run: use the link that the command printed")
 
     def _cookie(self) -> str:
         return f"review-{self.server.server_port}"  # cookies do not distinguish ports

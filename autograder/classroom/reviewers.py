@@ -1,4 +1,4 @@
-"""reviewers.csv: who reviews which submission. A row: student, reviewer."""
+"""reviewers.csv: who reviews which submission. Each row has a student and a reviewer."""
 
 import csv
 import hashlib
@@ -26,7 +26,7 @@ def read_reviewers(folder: Path) -> dict[str, str]:
 
 
 def deal(students: Iterable[str], reviewers: Sequence[str], before: Mapping[str, str]) -> dict[str, str]:
-    """Assign each student without a reviewer to the reviewer with the fewest; nobody's reviewer changes.
+    """Assign each student without a reviewer to the reviewer with the fewest; existing assignments stay.
 
     Students are assigned in an order that is unrelated to their names and always the same.
     """

@@ -113,7 +113,7 @@ class Records:
 
     @cached_property
     def groups(self) -> Groups:
-        """Who hands in together.
+        """The groups of students who hand in together.
 
         Raises:
             UserError: if groups.csv is wrong.
@@ -220,7 +220,7 @@ class Records:
         sources: Mapping[str, str] | None = None,
         students: Sequence[str] = (),
     ) -> Verdict:
-        """The verdict on a student's submission; if the grader failed, its outcome says so.
+        """Return the verdict on a student's submission; its outcome shows if the grader failed.
 
         Raises:
             UserError: if a staff decision does not fit it.
@@ -238,7 +238,7 @@ class Records:
         return kept
 
     def drop_renamed(self, students: Sequence[Found]) -> None:
-        """Delete results under outdated file names, left by students whose file name changed with the class."""
+        """Delete results under outdated file names: a student's file name can change when the class changes."""
         expected = {self._path(found) for found in students}
         names = {found.student for found in students}
         for path in set((self.folder / "results").glob("*.json")) - expected:

@@ -50,7 +50,7 @@ def assessed(folder: Path, page: Path, people: People) -> Assessed:
     seen = {student for student, one in results.members.items() if one.submission in reviewed}
     full = {(required_points(report), report.max_points) for report in graded.values()}
     if len(full) > 1:
-        raise UserError(f"the results in {folder} do not have the same full marks: run batch again until it ends")
+        raise UserError(f"the results in {folder} do not have the same full marks: run batch again until it finishes")
     required = required_points(first)
     report = folder / "report.html"
     return Assessed(
@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"  {result.name}: mean {result.mean:.1f} of {most}, {result.number} graded, {result.open} to review")
         for note in result.notes:
             print(clean(f"  Note: {note}."))
-    print(f"{page} and {args.out / 'term.csv'} have all of them, before late days and other rules of a policy.")
+    print(f"{page} and {args.out / 'term.csv'} have all the points, before late days and other rules of a policy.")
     if finals:
         write_whole(args.out / "final.csv", final_csv(finals))
         without = [one.student for one in finals if one.grade is None]

@@ -50,7 +50,7 @@ def export_verdict(results: Path, out: Path, form: str, audience: Audience) -> I
     faults = sum(found["outcome"] == "fault" for found in verdicts.values())
     yield f"{len(verdicts)} verdicts for the {audience} are in {out}."
     if faults:
-        yield f"On {faults} of them the grader failed: they say so, and their points mean nothing."
+        yield f"The grader failed on {faults} of them: these verdicts say so, and their points mean nothing."
 
 
 def _for_students(results: Path) -> Iterator[tuple[str, Verdict]]:

@@ -1,1 +1,1 @@
-"""What is wrong with a tensor, in words: comparison, patterns, and signatures of known mistakes."""
+"""Describe in words what is wrong with a tensor: comparison, patterns, and signatures of known mistakes."""

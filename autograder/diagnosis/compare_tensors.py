@@ -16,13 +16,13 @@ from autograder.sandbox.remote_values import MODULE, Foreign, Named
 
 # The largest accepted deviation. Correct code deviates far less, every known mistake far more.
 LIMITS = {"float64": 1e-4, "float32": 1e-3}
-# Float32 has seven digits, and correct code may compute in it: values may differ by this share of the largest one.
+# Correct code may compute in float32, which has seven digits: values may differ by this fraction of the largest one.
 ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
 class Wrong:
-    """What is wrong with a tensor: a sentence, and lines with the position and the values."""
+    """The error in a tensor: a sentence, and lines with the position and the values."""
 
     message: str
     details: tuple[str, ...] = ()

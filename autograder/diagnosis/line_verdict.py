@@ -5,7 +5,7 @@ from enum import Enum
 
 
 class Confidence(Enum):
-    """How sure a diagnosis is, in the words of a verdict, the strongest first."""
+    """How sure a diagnosis is, in the words of a verdict, strongest first."""
 
     PROVED = "is wrong"
     PROBABLE = "is probably wrong"
@@ -21,7 +21,7 @@ class LineMark:
     text: str
     state: str  # "right", or "wrong": one of these lines is wrong
     steps: tuple[str, ...] = ()  # the named steps of the assignment that are computed there
-    gap: bool = False  # what is wrong is missing before this line
+    gap: bool = False  # whether a line is missing before this one
 
 
 @dataclass(frozen=True)

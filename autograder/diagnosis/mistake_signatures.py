@@ -3,9 +3,9 @@
 The outcome of a failed test is reduced to a signature: which check failed, with which message, and a few random
 projections of the wrong tensor. Two programs with the same mistake have the same signature, however they are written.
 Equal projections are as good as a proof. An equal message proves little: other code may fail with the same one, and
-the verdict then says "perhaps" (see `Named`). For the visible tests, the signatures of all known mistakes are stored;
-neither the solution nor the code of the mistakes can be read from them. Hidden tests have new inputs each time, so the
-mistakes are run on these inputs.
+the verdict then says "Possible cause" (see `Named`). For the visible tests, the signatures of all known mistakes are
+stored; neither the solution nor the code of the mistakes can be read from them. Hidden tests have new inputs each time,
+so the mistakes are run on these inputs.
 """
 
 import json
@@ -23,9 +23,9 @@ from autograder.diagnosis.compare_tensors import Incorrect
 from autograder.sandbox.student_faults import Raised
 
 PROJECTIONS = 8
-MAX_PROJECTED = 1_000_000  # elements; of a larger tensor, only the first ones are projected
+MAX_PROJECTED = 1_000_000  # elements; only the first ones of a larger tensor are projected
 ELSEWHERE = "elsewhere"
-RESULT = "Your result is that of "  # begins a hint that says to which code the numbers belong
+RESULT = "Your result is that of "  # begins a hint that describes code with the same numbers
 # Rounding changes a projection far less than this; a different mistake changes it far more.
 LIMITS = {"float64": 1e-5, "float32": 1e-3}
 
@@ -104,7 +104,7 @@ def same(first: Signature, second: Signature, dtype: str) -> bool:
     )
 
 
-Known = list[tuple[str, Signature]]  # signatures of the known mistakes in a test, without those that pass it
+Known = list[tuple[str, Signature]]  # the known mistakes that fail a test, with their signatures
 
 
 def matching(observed: Signature, known: Iterable[tuple[str, Signature]], dtype: str) -> Iterator[str]:
@@ -118,9 +118,9 @@ def name_mistakes(
     """Name the mistake behind the failed tests of a stage.
 
     A mistake that would fail a passed test is not named. A mistake that explains all failed tests is named for all of
-    them. If there is none, each test gets a mistake with the same numbers, the one that explains most tests; there may
-    be several. The same message is not enough for that. The verdict then lists the tests in which the mistake would
-    look different.
+    them. If there is none, each test gets the mistake with the same numbers that explains the most tests, so several
+    mistakes may be named. An equal message is not enough here. The verdict then lists the tests in which the mistake
+    would look different.
 
     Args:
         failed: the signature of each failed test.
@@ -150,7 +150,7 @@ def name_mistakes(
 
 
 def _otherwise(mistake: str, matches: Mapping[str, list[str]], known: Mapping[str, Known]) -> Iterator[str]:
-    """The failed tests that the mistake alone would fail differently."""
+    """The failed tests that would fail differently with this mistake alone."""
     for test, explained in matches.items():
         if mistake not in explained and any(mistake == other for other, _ in known[test]):
             yield test
@@ -173,7 +173,7 @@ def hints(assignment: str, named: Named) -> tuple[str, ...]:
     looks_like, *others = _stored(assignment)["hints"][named.mistake]
     if named.not_in:
         tests = " and ".join(named.not_in)
-        others.append(f"This is how it looks in this test. In {tests} it mostly looks different: check that, too.")
+        others.append(f"This mistake explains this test. In {tests} it usually looks different: check that, too.")
     # Without numbers, perhaps there was no result at all: an exception ended the test.
     return (looks_like if named.sure else f"Possible cause: {looks_like.removeprefix(RESULT)}", *others)
 

@@ -35,7 +35,11 @@ class Mistake:
             UserError: if there is no such module, or the text to change does not occur exactly once in it.
         """
         if (count := sources.get(self.module, "").count(self.old)) != 1:
-            why = f"occurs {count} times in {self.module}.py, not once" if self.module in sources else "has no module"
+            why = (
+                f"occurs {count} times in {self.module}.py, not once"
+                if self.module in sources
+                else "does not occur, since the reference has no module of this name"
+            )
             raise UserError(f"mistake {self.id} of {self.module}.py: its `old` text {why}: update it: {self.old!r}")
         return {**sources, self.module: sources[self.module].replace(self.old, self.new)}
 

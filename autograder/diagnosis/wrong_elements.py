@@ -1,4 +1,4 @@
-"""What the wrong elements of a tensor have in common, in a sentence: one head, the last step, a factor, a transpose."""
+"""Describe what the wrong elements of a tensor share: one head, the last step, a factor, a transpose."""
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -80,7 +80,7 @@ def _shifted(actual: np.ndarray, expected: np.ndarray, counted: np.ndarray, limi
 
 def _swapped(names: list[str], actual: np.ndarray, expected: np.ndarray, limit: float) -> str | None:
     for i, j in itertools.combinations(range(actual.ndim), 2):
-        if names[i] == names[j]:  # tensors of pairs are symmetric: many sums look like a transpose
+        if names[i] == names[j]:  # scores of pairs are symmetric: a sum over the wrong axis looks like a transpose
             continue
         if actual.shape[i] == actual.shape[j] and np.abs(actual.swapaxes(i, j) - expected).max() <= limit:
             return f"The axes {names[i]} and {names[j]} are swapped."
@@ -172,7 +172,7 @@ def _indices(
                 return (
                     f"Only the {position} {word} is wrong." if position else f"Only {word} {int(indices[0])} is wrong."
                 )
-        if len(right) == 1 and wrong.sum() > 0.5 * counted.sum(axis=others)[indices].sum():  # else that may be chance
+        if len(right) == 1 and wrong.sum() > 0.5 * counted.sum(axis=others)[indices].sum():  # else it may be chance
             position = {0: "first", last: "last"}.get(right[0])
             if position or not chance:
                 return f"Only the {position} {word} is right." if position else f"Only {word} {right[0]} is right."

@@ -63,7 +63,7 @@ class Names:
         for target, _ in pairs:
             if isinstance(target, ast.Attribute) and is_self(target.value):
                 self.members.add(target.attr)
-        for _ in range(3):  # follows an alias of an alias of an alias, but no longer chains
+        for _ in range(3):  # follows chains of up to three aliases
             for target, value in pairs:
                 if isinstance(target, ast.Name) and len(self.known[target.id]) < MAX_MEANINGS:
                     self.known[target.id] |= self.resolve(value) or {""}
@@ -85,7 +85,7 @@ class Names:
         return set()
 
     def member(self, origin: str, name: str) -> set[str]:
-        """Resolve a name taken from a module; in one of the student's modules, to its meaning there."""
+        """Resolve a name taken from a module; if the module is the student's, to the name's meaning there."""
         known = self.others[origin].known.get(name) if origin in self.others else None
         return {meaning or f"{origin}.{name}" for meaning in known or {""}}
 

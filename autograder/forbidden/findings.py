@@ -13,7 +13,7 @@ class Finding(NamedTuple):
     line: int
     scope: str  # "Class.method", "function" or ""
     what: str
-    parts: Sequence[str] = ()  # parts of torch, as named in a manifest; forbidding one forbids this
+    parts: Sequence[str] = ()  # parts of torch, as named in a manifest; if one is forbidden, so is this
 
 
 def needless(module: str) -> str:

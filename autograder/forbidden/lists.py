@@ -64,7 +64,7 @@ FORBIDDEN_IN = {
 CALLS_BY_STRING = {"eval", "exec", "compile", "__import__", "__builtins__", "__loader__", "__spec__"}
 # Functions that take a library as an argument without exposing it, or that have their own rule.
 ASKED_ABOUT = {"hasattr", "vars", "isinstance", "issubclass", "getattr", "setattr", "delattr"}
-# Functions that open files, in any module; for libraries, load and save too.
+# Functions that open files, in any module; in libraries, load and save open files too.
 FILES = _words(
     """open read_text read_bytes write_text write_bytes fromfile tofile from_file loadtxt genfromtxt savetxt memmap
     open_memmap DataSource FileHandler FileIO fopen imread urlopen load_library"""

@@ -300,7 +300,7 @@ class Search:
         elif open_base and (name in MODULES_BEHIND or (name == "modules" and not called)):
             self.report(node, f"{name} may give indirect access to names", forbidden=False)
         elif open_base and name.startswith("_") and name not in USUAL_PRIVATE | USUAL_DUNDERS:
-            self.report(node, f"{name} is private to something else", forbidden=False)
+            self.report(node, f"{name} is a private name of another object", forbidden=False)
         if not own and (name in FILES or (foreign and name in FILES_OF_LIBRARIES)):
             self.report(node, f"{name} opens a file", forbidden=False)
 

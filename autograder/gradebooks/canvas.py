@@ -2,9 +2,9 @@
 
 The first row names the columns: Student (or LastName, FirstName), ID, optionally SIS User ID, SIS Login ID and others,
 then Section, then a column "Name (number)" for each assignment, then read-only totals. A row of posting policies may
-precede the students, as does a row that begins with "Points Possible". Excused students have "EX", students
-without the assignment "N/A". An empty cell would clear the grade in Canvas, so cells that get no grade keep their
-content.
+come next, and a row that begins with "Points Possible" comes before the students. Excused students have "EX"; students
+without the assignment have "N/A". An empty cell would clear the grade in Canvas, so cells without a new grade keep
+their content.
 """
 
 import re
@@ -20,8 +20,8 @@ ALIASES = {"login": ("SIS Login ID",), "sis": ("SIS User ID",), "id": ("ID",), "
 ASSIGNMENT = re.compile(r"(.*\S)\s*\((\d+)\)")
 NOT_A_STUDENT = re.compile(r"(?i)\s*(Muted|Manual Posting.*)?\s*")
 UNTOUCHED = {"EX": "excused in Canvas (EX)", "N/A": "not assigned in Canvas (N/A)"}
-# Downloaded submissions are named NAME_STUDENT NUMBER_FILE NUMBER_..., or NAME_LATE_STUDENT NUMBER_...; all loose
-# files of a student together are named NAME_STUDENT NUMBER (submissions/loose_files.py).
+# Downloaded submissions are named NAME_STUDENT NUMBER_FILE NUMBER_..., or NAME_LATE_STUDENT NUMBER_...; a
+# student's loose files together are named NAME_STUDENT NUMBER (submissions/loose_files.py).
 DOWNLOADED = re.compile(r"_(\d+)(?:_\d+_|$)")
 NO_LETTER = re.compile(r"[\W_]+")
 WAYS = ("login", "id", "name")  # how to match students by default: the way with the most matches
@@ -50,7 +50,7 @@ def canvas_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:
 
     Args:
         column: the assignment's header, name or number.
-        matched_by: one of ALIASES, name, or the header of any other column.
+        matched_by: one of ALIASES, "name", or the header of any other column.
 
     Raises:
         UserError: if the file is not a Canvas gradebook, or the column cannot take grades.
@@ -96,7 +96,7 @@ def find_assignment(sheet: Sheet, header: list[str], wanted: str) -> int:
         if len(fitting) == 1:
             return fitting[0]
     listed = ", ".join(matched[0] for matched in columns.values()) or "none"
-    raise UserError(f"{sheet.path} has no single column for the assignment {wanted!r}; its columns: {listed}")
+    raise UserError(f"{sheet.path} needs exactly one column for the assignment {wanted!r}; its columns: {listed}")
 
 
 def is_student(cells: list[str]) -> bool:

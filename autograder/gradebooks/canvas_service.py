@@ -26,7 +26,7 @@ class CanvasAssignment:
     """See `push.Platform`.
 
     Raises:
-        UserError: if there is no such assignment, or it cannot take points.
+        UserError: if there is no such assignment, or it cannot be graded with points.
     """
 
     def __init__(self, url: str, course: str, assignment: str) -> None:
@@ -39,7 +39,7 @@ class CanvasAssignment:
             raise UserError(self._unknown(course, assignment)) from None
         self.title, self.notes = f"{self._about['name']!r} on Canvas", list[str]()
         if self._about.get("grading_type", "points") != "points":
-            raise UserError(f"{self.title} is graded with {self._about['grading_type']}: set it to points there")
+            raise UserError(f"{self.title} is graded with {self._about['grading_type']}: set it to points in Canvas")
         if not self._about.get("published", True):
             raise UserError(f"{self.title} is not published: Canvas accepts no grades for it")
         if self._about.get("moderated_grading") and not self._about.get("grades_published"):
@@ -47,7 +47,7 @@ class CanvasAssignment:
         self._criteria = self._about.get("rubric") or []
 
     def _unknown(self, course: str, assignment: str) -> str:
-        """Say which of the numbers is unknown."""
+        """Return an error message that names the unknown course or assignment."""
         try:
             there = self._all(f"{self._course}/assignments")
         except NotThere:
@@ -56,7 +56,7 @@ class CanvasAssignment:
         return f"there is no assignment {assignment} in course {course} on Canvas; assignments: {listed}"
 
     def _all(self, path: str, *fields: tuple[str, str]) -> list[Any]:
-        """All pages of a paginated list."""
+        """Return the entries from all pages of a list."""
         found, following = self._service.ask(path, [*fields, ("per_page", "100")])
         while following:
             page, following = self._service.ask(following)
@@ -67,7 +67,7 @@ class CanvasAssignment:
         fields = [("include[]", "submission_comments"), ("include[]", "rubric_assessment")]
         found = self._all(f"{self._place}/submissions", *fields)
         if any("user_id" not in one for one in found):
-            raise UserError(f"{self.title} is graded anonymously: Canvas does not show whose a submission is")
+            raise UserError(f"{self.title} is graded anonymously: Canvas does not show who made a submission")
         return found
 
     def roster(self, students: Sequence[str], match: str | None, policy: Policy) -> Roster:
@@ -126,7 +126,7 @@ class CanvasAssignment:
             self.notes.append(note)
 
     def send(self, changes: Sequence[Change]) -> None:
-        """Send all in one call, and wait until Canvas has processed it."""
+        """Send all changes in one call, and wait until Canvas has processed it."""
         fields = []
         for change in changes:
             data = f"grade_data[{change.user}]"
@@ -143,7 +143,7 @@ class CanvasAssignment:
             time.sleep(POLL)
             progress, _ = self._service.ask(f"/api/v1/progress/{progress['id']}")
         if progress["workflow_state"] == "failed":
-            self.notes.append(f"Canvas says that something failed: {progress.get('message') or 'no message'}")
+            self.notes.append(f"Canvas reports a failure: {progress.get('message') or 'no message'}")
 
 
 def _cents(value: object) -> Decimal:

@@ -62,7 +62,7 @@ def read_class(folder: Path) -> ClassGrades:
     Raises:
         UserError: if the folder has no results, or batch did not finish.
     """
-    again = "run batch again until it ends"
+    again = "run batch again until it finishes"
     try:
         name = str(json.loads((folder / "batch.json").read_bytes())["assignment"])
         table = io.StringIO((folder / "grades.csv").read_bytes().decode("utf-8-sig"), newline="")
@@ -115,7 +115,7 @@ def read_class(folder: Path) -> ClassGrades:
 
 
 def assignment_in(folder: Path) -> str:
-    """Return the name of the assignment that a results folder is about; "" if it has no results."""
+    """Return the name of the assignment of a results folder; "" if it has no results."""
     try:
         return str(json.loads((folder / "batch.json").read_bytes())["assignment"])
     except (OSError, ValueError, KeyError, TypeError):

@@ -21,7 +21,7 @@ from autograder.gradebooks.people import People
 
 @dataclass(frozen=True)
 class Assessed:
-    """An assignment of the term, with everything that counts for grades, by student."""
+    """An assignment of the term, with all data that grades depend on, by student."""
 
     name: str
     policy: Policy
@@ -53,7 +53,7 @@ class Final:
 
     student: str
     parts: tuple[Part, ...]
-    grade: Decimal | None  # None: an assignment has no grade, or none that counts has a weight
+    grade: Decimal | None  # None: an assignment has no grade, or the weights add up to 0
     arithmetic: str
 
 
@@ -68,8 +68,8 @@ def assessed_in(
     """Return an assignment with all students named as in the roster.
 
     Args:
-        times: by the normalised name of a submission, or of anything else that the roster has about a student.
-        grades: the points of the class; None if only times are of interest.
+        times: by the normalised name of a submission, or by any other entry in the student's row of the roster.
+        grades: the points of the class; None if only the times are needed.
     """
     points, ungraded, submissions = (grades.points, grades.ungraded, grades.submissions) if grades else ({}, {}, {})
     called = people.called([*points, *ungraded])
@@ -93,14 +93,14 @@ def assessed_in(
 
 
 def slip_days(term: Sequence[Assessed], budget: int, each: int | None) -> dict[str, dict[str, int]]:
-    """Return the slip days that students use: by assignment, by normalised name.
+    """Return the slip days that students use, by assignment and normalised name.
 
-    They are used automatically, in the order of the deadlines, as many as an assignment needs. Work handed in after
+    They are used automatically, in the order of the deadlines, as many as each assignment needs. Work handed in after
     the last moment uses none.
 
     Args:
         budget: the slip days of a student for the whole term.
-        each: the most slip days for one assignment.
+        each: the maximum number of slip days for one assignment.
     """
     used: dict[str, dict[str, int]] = {one.name: {} for one in term}
     spent = Counter[str]()

@@ -96,7 +96,7 @@ class Grade:
     explanation: str
     handed_in: datetime | None
     due: datetime | None
-    slipped: int = 0  # of the days late, those that cost nothing
+    slipped: int = 0  # number of late days that cost nothing
 
 
 def grade_of(
@@ -146,7 +146,7 @@ def grade_of(
 
 
 def unknown_names(policy: Policy, times: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Note extensions and times that match nobody, since names are often misspelt.
+    """Return notes on extensions and times that match nobody, since names are often misspelt.
 
     Args:
         times: the normalised names with a time.

@@ -1,7 +1,8 @@
 """groups.csv: who hands in together. One submission of a group counts for all its members.
 
-A row: group, student. A submission belongs to a group if it is named after the group or a member, directly or in the
-way Canvas or Moodle name downloads. Several submissions of a group must be identical (Moodle gives each member a copy).
+Each row has a group and a student. A submission belongs to a group if it is named after the group or a member, either
+directly or as in downloads from Canvas and Moodle. Several submissions of a group must be identical (Moodle gives each
+member a copy).
 """
 
 from collections import defaultdict
@@ -62,7 +63,7 @@ class Groups:
         return [Member(name, counts, why, group) for name in names]
 
     def together(self, submission: str) -> str:
-        """The group that a submission belongs to; its own name if it belongs to no group."""
+        """Return the group of a submission, or the submission's name if it belongs to no group."""
         member = next((one for one in self.members({submission: ""}) if one.submission == submission), None)
         return member.group or submission if member else submission
 

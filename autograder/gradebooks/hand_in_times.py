@@ -74,7 +74,7 @@ def read_moment(text: str, zone: tzinfo | None) -> datetime:
         if not matched:
             raise ValueError
         day, clock, name = matched.groups()
-        # Python 3.10 accepts only three or six digits of a second.
+        # Python 3.10 accepts only three or six decimal places in the seconds.
         whole, _, part = clock.partition(".")
         local = datetime.fromisoformat(f"{day} {whole}").replace(microsecond=int(part.ljust(6, "0") or 0))
     except ValueError:
@@ -125,7 +125,7 @@ def hand_in_times(
 
 
 def of_members(times: Mapping[str, datetime], submissions: Mapping[str, str]) -> dict[str, datetime]:
-    """Return times in which all members of a group have the same: that of the submission, else the latest of a member.
+    """Return times that are equal for all members of a group: the submission's, or else the latest of a member.
 
     Args:
         times: by normalised name of a submission or a student.

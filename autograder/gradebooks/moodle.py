@@ -1,9 +1,9 @@
 """Read and fill in a Moodle assignment's offline grading worksheet, by the rules of Moodle's own importer.
 
 Moodle needs the columns Identifier ("Participant 123"), Grade and "Last modified (grade)". It skips rows without a
-grade, and silently skips grades above the maximum. Feedback that differs from Moodle's own replaces it, even if empty.
-The folders of downloaded submissions are named "Full Name_123_assignsubmission_file_" ("Participant_123_..." with blind
-marking). The number is the one in the Identifier, and students are matched by it.
+grade, and silently skips grades above the maximum. Any different feedback in the file replaces Moodle's, even if
+empty. The folders of downloaded submissions are named "Full Name_123_assignsubmission_file_" ("Participant_123_..."
+with blind marking). Students are matched by the number in this name, which is also in the Identifier.
 """
 
 import re
@@ -43,7 +43,7 @@ def moodle_roster(sheet: Sheet, matched_by: str, zone: tzinfo | None) -> Roster:
     if missing:
         raise UserError(
             f"{sheet.path} is not a Moodle grading worksheet: it has no column {missing[0]!r}. In Moodle, set the "
-            "language to English, and 'Offline grading worksheet' in the settings of the assignment; then View all "
+            "language to English, and enable 'Offline grading worksheet' in the assignment settings; then View all "
             "submissions, Download grading worksheet"
         )
     if not sheet.has("Maximum Grade") and not sheet.has("Maximum grade"):

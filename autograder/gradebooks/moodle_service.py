@@ -39,7 +39,7 @@ class MoodleAssignment:
         assignment: its number in the address of its page (view.php?id=...), or its name.
 
     Raises:
-        UserError: if there is no such assignment, or it cannot take points.
+        UserError: if there is no such assignment, or it cannot be graded with points.
     """
 
     def __init__(self, url: str, course: str, assignment: str) -> None:
@@ -50,7 +50,7 @@ class MoodleAssignment:
         fitting = [one for one in there if assignment in (str(one["cmid"]), one["name"])]
         if len(fitting) != 1:
             listed = ", ".join(f"{one['name']!r} ({one['cmid']})" for one in there) or "none"
-            raise UserError(f"there is no single assignment {assignment!r} in course {course}; assignments: {listed}")
+            raise UserError(f"course {course} needs exactly one assignment {assignment!r}; assignments: {listed}")
         self._about = fitting[0]
         self._id = str(self._about["id"])
         self.title = f"{self._about['name']!r} on Moodle"

@@ -42,7 +42,7 @@ class Place:
         try:
             return make_url(self.url).render_as_string(hide_password=True)
         except (ArgumentError, ValueError) as error:
-            raise UserError("a gradebook has the address of a database, such as sqlite:///gradebook.db") from error
+            raise UserError("a gradebook address is that of a database, such as sqlite:///gradebook.db") from error
 
 
 def place_of(url: str) -> Place:
@@ -107,7 +107,7 @@ def opened(place: Place, assignment: Assignment) -> Iterator[Any]:
             warnings.simplefilter("ignore", SAWarning)  # nbgrader adds a submission in an odd order
             yield gradebook
     except MissingEntry as error:
-        raise UserError(f"{name} does not match {assignment.name} as it is now ({error}): {command}") from error
+        raise UserError(f"{name} does not match the current {assignment.name} ({error}): {command}") from error
     except (InvalidEntry, SQLAlchemyError) as error:
         raise UserError(f"cannot use the gradebook {name}: {_first_line(error)}") from error
     finally:
@@ -127,7 +127,7 @@ def write_points(place: Place, assignment: Assignment, graded: Iterable[tuple[Fo
     """Write students' points; repeating it changes nothing.
 
     Args:
-        graded: students with a result; if the grader failed on a student, the gradebook is left unchanged.
+        graded: students with a result. For students on whom the grader failed, the gradebook stays unchanged.
 
     Raises:
         UserError: if the gradebook cannot be used. Points that were already written are kept.

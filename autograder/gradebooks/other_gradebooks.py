@@ -64,7 +64,7 @@ def _roster(sheet: Sheet, items: re.Pattern[str], column: str, matched_by: str, 
     wanted = [at for at, matched in columns.items() if column.strip() in (matched[0], *matched.groupdict().values())]
     if len(wanted) != 1:
         listed = ", ".join(matched["name"] for matched in columns.values()) or "none"
-        raise UserError(f"{sheet.path} has no single column for the assignment {column!r}; its columns: {listed}")
+        raise UserError(f"{sheet.path} needs exactly one column for the assignment {column!r}; its columns: {listed}")
     most = read_number(columns[wanted[0]]["most"] or "")
     key = sheet.column(ALIASES[items].get(matched_by, matched_by))
     roster = csv_roster(sheet, header[wanted[0]], header[key])

@@ -10,7 +10,7 @@ from autograder.gradebooks.match_students import normal
 from autograder.reports.csv_sheet import Sheet
 from course.errors import UserError
 
-WAYS = (*canvas.ALIASES, "name")  # what `match` may say, whatever the columns of the roster are
+WAYS = (*canvas.ALIASES, "name")  # values of `match` that are valid for every roster
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class People:
     def called(self, submissions: Iterable[str]) -> dict[str, str]:
         """Return the students' names by submission.
 
-        Moodle appends a number to the full name that differs between assignments. It is dropped, unless two students
-        of an assignment have the same name.
+        Moodle appends a number, which differs between assignments, to the full name. The number is dropped, unless two
+        students of an assignment have the same name.
         """
         names = {}
         for submission in submissions:

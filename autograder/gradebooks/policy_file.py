@@ -39,7 +39,7 @@ def read_policy(path: Path) -> Policy:
         entries = tomllib.loads(path.read_bytes().decode("utf-8-sig"), parse_float=Decimal)
     except OSError as error:
         raise UserError(f"cannot read the policy {path}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:  # also for a number of thousands of digits
+    except (ValueError, RecursionError) as error:  # also for a number with thousands of digits
         raise UserError(
             f"the policy {path} is not TOML: {error} (names with umlauts or symbols need quotes)"
         ) from error
@@ -83,7 +83,7 @@ def read_late(table: "Table") -> Late:
     deadline = table.moment("deadline", zone)
     last = table.moment("last", zone) if "last" in table.entries else None
     if last is not None and last < deadline:
-        table.wrong("last", "is before the deadline: after it nothing counts")
+        table.wrong("last", "is before the deadline: it is the last moment at which work counts")
     extended = table.table("extensions", None)
     extensions: dict[str, datetime] = {}
     for student in extended.entries:
@@ -129,7 +129,7 @@ class Table:
         return Table(self.path, name, self.entries.get(key, {}), known)
 
     def choice(self, key: str, choices: tuple[str, ...]) -> str:
-        """Return one of several words; the first is the default."""
+        """Return one of several allowed words; the first is the default."""
         value = self.entries.get(key, choices[0])
         if value not in choices:
             self.wrong(key, f"must be {' or '.join(f'{choice!r}' for choice in choices)}, not {value!r}")
@@ -158,7 +158,7 @@ class Table:
         """Return a time; without an offset, it is in the given zone."""
         value = self.entries.get(key)
         if value is None:
-            self.wrong(key, f"is missing: say until when work is on time, for instance {key} = {EXAMPLE}")
+            self.wrong(key, f"is missing: give the time until which work is on time, such as {key} = {EXAMPLE}")
         if isinstance(value, str):
             self.wrong(key, f"must be a date with a time of day: write it without quotes, as {EXAMPLE}")
         if not isinstance(value, datetime):

@@ -105,7 +105,7 @@ def send(platform: Platform, changes: Sequence[Change], say: Callable[[str], Non
     """Send the planned changes, then read them back; return the changes that have not arrived.
 
     Raises:
-        UserError: if the platform refuses. What has arrived by then is not sent again by the next run.
+        UserError: if the platform refuses. The next run does not resend grades that have arrived.
     """
     if changes:
         platform.send(changes)

@@ -30,14 +30,14 @@ class Roster:
     key_of: Callable[[str], str]  # maps a submission's name to the key of its row
     possible: dict[int, Fraction]  # row -> full marks in the gradebook
     locked: dict[int, str]  # row -> why its grade must not change
-    ceiling: str = ""  # why no grade may exceed full marks; "" if it may
+    ceiling: str = ""  # why no grade may exceed full marks; "" if grades may
     feedback: int | None = None  # column of the feedback
     numbers: dict[int, str] = field(default_factory=dict)  # row -> the platform's own number of the student
     times: dict[int, datetime] = field(default_factory=dict)  # row -> time of submission, if the file has it
     others: Collection[int] = ()  # columns of other assignments
 
     def only_column(self) -> None:
-        """Drop all other assignments' columns: an import would reset grades given there since the export."""
+        """Drop all other assignments' columns: an import would reset grades entered there since the export."""
         self.sheet.keep(set(range(len(self.sheet.header))) - set(self.others))
 
 

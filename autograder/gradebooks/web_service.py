@@ -97,13 +97,13 @@ class Service:
                 break
             time.sleep(wait)
             wait *= 2
-        raise UserError(f"{why}. Run the same command again: what has arrived is not sent twice")
+        raise UserError(f"{why}. Run the same command again: grades that have arrived are not sent twice")
 
     def _refused(self, status: int, said: str) -> str:
         if status == 401:
             return f"{self.url} does not accept the token: it may have expired, or lack the right to grade"
         if 300 <= status < 400:
-            return f"{self.url} leads to another address: give that one as --url"
+            return f"{self.url} leads to another address: pass that address as --url"
         return f"{self.url} refuses ({status}): {' '.join(said.replace(self.token, '...').split())[:300]}"
 
 

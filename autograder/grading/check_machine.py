@@ -78,7 +78,7 @@ def stored_files() -> Iterator[Finding]:
 
 
 def missing(folder: Path) -> str:
-    """The files in a checkpoint's list of checksums that are missing, or ""."""
+    """Return the missing files of a checkpoint, according to its list of checksums, or ""."""
     try:
         lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()
     except OSError as error:
@@ -88,7 +88,7 @@ def missing(folder: Path) -> str:
 
 
 def damage(file: Path) -> str:
-    """What is wrong with a file of tensors, or ""."""
+    """Return the problem with a file of tensors, or ""."""
     try:
         from safetensors import SafetensorError, safe_open
     except ImportError:
@@ -128,8 +128,8 @@ def describe(pid: int, limits: list[int]) -> str:
     powers = "no capabilities" if int(status["CapEff"], 16) == 0 else "WITH capabilities"
     memory, seconds, size, core = limits
     return (
-        f"{filtered}, {powers}, {identity}; at most {memory / 2**30:.1f} GiB of addresses, {seconds} s of processor "
-        f"time, {size >> 20} MiB of output, {'no' if core == 0 else 'WITH'} core dumps"
+        f"{filtered}, {powers}, {identity}; at most {memory / 2**30:.1f} GiB of address space, {seconds} s of "
+        f"processor time, {size >> 20} MiB of output, {'no' if core == 0 else 'WITH'} core dumps"
     )
 
 

@@ -50,9 +50,9 @@ def find_mistakes(
     names = {name: named for name, named in all_names.items() if not _fixed_alike(tests, name, named.not_in)}
     for name in shown.keys() - visible.keys():
         assert book is not None
-        # A mistake that fails a visible test is not the mistake of code that passes it.
+        # Code that passes a visible test cannot contain a mistake that fails it.
         refuted = {mistake for test in passed for mistake, _ in known[test]}
-        # Nor is a mistake that fails a visible test differently.
+        # Nor can it contain a mistake with a different failure in a visible test.
         for test, failure in visible.items():
             refuted |= {mistake for mistake, other in known[test] if not same(failure, other, dtype)}
         candidates = _hidden(book, stage, name, dtype, refuted)

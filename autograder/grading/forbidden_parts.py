@@ -59,7 +59,7 @@ class Checked:
 
 
 def check_submission(submission: Submission, assignment: Assignment, workers: Workers, copies: bool = False) -> Checked:
-    """Search the modules of a submission for ready-made parts. A failure of the check is a note, not a verdict.
+    """Search the modules of a submission for ready-made parts. If the check itself fails, the result is a note.
 
     Args:
         copies: also look for functions copied from the handout, for the instructors.
@@ -69,11 +69,11 @@ def check_submission(submission: Submission, assignment: Assignment, workers: Wo
         findings, copied = _found_in(submission.sources, known, parts_of(assignment), workers)
     except Exception as error:
         why = error.message if isinstance(error, StudentFault) else str(error)
-        return Checked(review=(f"the source check did not finish, look at the modules: {why[:200]}",))
+        return Checked(review=(f"the source check did not finish; look at the modules: {why[:200]}",))
     forbidden: dict[str, list[Line]] = {}
     modules: dict[str, set[str]] = {}
     review = []
-    missing_modules = set(map(needless, assignment.modules))  # mentioned because the module was not handed in
+    missing_modules = set(map(needless, assignment.modules))  # found only if the module was not handed in
     for module, finding in findings:
         lines = submission.sources[module].splitlines()
         text = lines[finding.line - 1].strip()[:120] if 0 < finding.line <= len(lines) else ""
@@ -156,7 +156,7 @@ def _found_in(
 
 
 def _finding(forbidden: Any, line: Any, scope: Any, what: Any, parts: Any) -> Finding:
-    """A finding in an answer.
+    """Convert an entry of an answer to a finding.
 
     Raises:
         ValueError: if it does not have the form of a finding.

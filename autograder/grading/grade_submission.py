@@ -42,7 +42,7 @@ def grade(
         stages: the stages to grade; None means all.
         on_stage: called with each stage as soon as it is graded.
         hidden_seed: run the hidden tests too, with inputs from this seed. The points of a test are then earned by
-            the visible and the hidden one together.
+            the visible and the hidden test together.
         clock: limits the total time of the submission's calls.
         jobs: how many stages to grade at the same time.
         book: the reference's answers to the hidden tests, kept for a whole class. It has its own seed.

@@ -20,7 +20,7 @@ from autograder.sandbox.remote_values import MODULE, Foreign, Named
 from autograder.sandbox.student_faults import Raised, StudentFault, TimedOut
 from autograder.sandbox.wire import Tuple
 
-SMALLER_SECONDS = 2.0  # for calls of `shown_by`: a loop that ends with a trained model may never end with another
+SMALLER_SECONDS = 2.0  # for calls of `shown_by`: a loop that ends with a trained model may not end with a different one
 MINOR = 0.1  # the share of the points of a part, or of a test without parts, that a side effect costs
 CALLS = 8  # further calls with dropout; at least one must drop different elements
 # Dropout probabilities that practically keep, or drop, every element; see `assert_dropout`.
@@ -94,7 +94,7 @@ class StageTestCase(unittest.TestCase):
             error.recipe = self.student.recipe()
 
     def needs(self, *parts: str) -> None:
-        """If all `parts` failed, fail with their first error: wrong code earns nothing for lacking an effect."""
+        """If all `parts` failed, fail with their first error: wrong code must not earn points by lacking an effect."""
         failed = [error for error, _ in map(self.outcomes.__getitem__, parts) if error and not is_minor(error)]
         if len(failed) == len(parts):
             raise failed[0]

@@ -53,8 +53,8 @@ class HiddenTestCase(StageTestCase):
         self.rng = np.random.Generator(np.random.PCG64(self.derived(part)))
 
     def derived(self, purpose: str) -> int:
-        """A number for one purpose within this test. Numbers that reach a worker, or are drawn from such a number, must
-        not reveal the seed or the other tests: SHA-256 cannot be inverted.
+        """Derive a number for one purpose within this test. A worker may see it, or numbers drawn from it, but must not
+        learn the seed or the other tests: SHA-256 cannot be inverted.
         """
         text = f"{self.seed} {self._testMethodName} {purpose}".rstrip()
         return int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
@@ -187,7 +187,7 @@ class HiddenTestCase(StageTestCase):
         limit: float = 0.0,
         at_most: float = math.inf,
     ) -> np.ndarray:
-        """Fail unless a call returns the same tensor as with the reference; return it."""
+        """Fail unless a call returns the same tensor as with the reference; return the tensor."""
         actual: np.ndarray = call(twins.student)
         self.assert_tensor(actual, self.right(call, twins.reference), name, axes, where, limit, at_most=at_most)
         return actual
@@ -252,7 +252,7 @@ class HiddenTestCase(StageTestCase):
     def differentiated(self, call: Callable[[], Gradients], right: Gradients) -> Gradients:
         """The gradients of a call; the correct ones if autograd refuses because a tensor was changed in place.
 
-        That is a side effect: the result is correct. It costs few points; see `minor`.
+        That is a side effect: the result is correct. It costs only a few points; see `minor`.
         """
         try:
             return call()

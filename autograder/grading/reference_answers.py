@@ -20,8 +20,8 @@ class AnswerBook:
     against itself makes all the calls.
 
     Args:
-        ahead: record the answers before a test is run, which pays off for a class. Otherwise the test asks the
-            reference itself.
+        ahead: record the answers before a test is run, which pays off for a class. Otherwise the test queries
+            the reference itself.
     """
 
     def __init__(self, assignment: Assignment, workers: Workers, hidden_seed: int, ahead: bool = True) -> None:
@@ -29,7 +29,7 @@ class AnswerBook:
         self._answers: dict[tuple[str, str], Answers | None] = {}
 
     def of(self, stage: Stage, test: str, dtype: str) -> Answers | None:
-        """The answers of one test; None if the reference must be asked in the test, since it fails its own test."""
+        """The answers of one test; None if the test must query the reference, which fails its own test."""
         if (test, dtype) not in self._answers:
             self._answers[test, dtype] = self._record(stage, test, dtype)
         return self._answers[test, dtype]

@@ -28,7 +28,7 @@ GRADED = {
 
 
 class Unanswered(Exception):
-    """A hidden test asks the reference for something that the known answers do not contain."""
+    """A hidden test queries the reference for a result that the known answers do not contain."""
 
 
 class Collector(unittest.TestResult):
@@ -83,7 +83,7 @@ def run_test(
     error, printed = _outcome(case)
     outcomes, ended = dict(case.outcomes), _of_parts(case, error, worth)
     wrong = {part: stage.graded_by(name, part) for part, (part_error, _) in ended.items() if part_error is not None}
-    refused = any(isinstance(part_error, Forbidden) for part_error, _ in ended.values())  # that is not a slip
+    refused = any(isinstance(part_error, Forbidden) for part_error, _ in ended.values())  # such code is not a slip
     if _no_fault(error) and not alone and not refused:
         for function in dict.fromkeys(wrong.values()):
             used = stage.uses.get(function, ())
@@ -91,7 +91,7 @@ def run_test(
             if used and not case.student.import_failure and not all(_unwritten(end, used) for end in ends):
                 new_error, more = _with_code(case, with_standins(case.student.code, stage, used))
                 again = _of_parts(case, new_error, worth)
-                doubted = {*case.doubted, *wrong.values()} & {*used}  # else their own tests show the failure better
+                doubted = {*case.doubted, *wrong.values()} & {*used}  # else the tests of `used` show the failure better
                 improved = [part for part in wrong if wrong[part] == function and (doubted or not again[part][0])]
                 if improved:
                     error, printed = new_error, printed + more
@@ -124,7 +124,7 @@ def run_test(
     earns = sum(earned(ended[part][0], points) for part, points in (worth or {"": stage.points[name]}).items())
     if _no_fault(error) and error is not None and earns == stage.points[name]:  # failed after everything that is graded
         status, message = "passed", f"passes, but: {message}"
-    first: dict[int, str] = {}  # the first part that an exception ended, by the exception's id; later parts need it
+    first: dict[int, str] = {}  # exception id -> the first part that it ended, which later parts need
     for part, (part_error, _) in outcomes.items():
         first.setdefault(id(part_error), part)
     parts = tuple(
@@ -181,7 +181,7 @@ def faulty_stage(stage: Stage, error: BaseException) -> StageResult:
 
 
 def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:
-    """Run a test once: the error that ended it, and the printed output. `case` then has the outcomes of its parts."""
+    """Run a test once; return the error that ended it, and its output. `case` then has the outcomes of its parts."""
     collector = Collector()
     case.checks, case.outcomes, case.warnings, case.side_effect = 0, {}, [], None
     case.run(collector)
@@ -201,7 +201,7 @@ def _with_code(case: StageTestCase, code: Code) -> tuple[BaseException | None, s
 
 
 def _of_parts(case: StageTestCase, error: BaseException | None, worth: Mapping[str, float]) -> dict[str, Outcome]:
-    """The outcome of each part of a test; of a test without parts, under the name "".
+    """Return the outcome of each part of a test; a test without parts has one outcome, named "".
 
     An error that affects the whole test counts against all parts not tried; a fault of the grader affects every part.
     """
@@ -218,7 +218,7 @@ FEW = 2  # stored sentences for tests that take long
 def gets_further(
     case: StageTestCase, error: BaseException, checks: int, student: Student, to_its_end: bool = False
 ) -> tuple[bool, str]:
-    """Whether a failed test passes its failed check with another student. `case` is restored afterwards.
+    """Whether a failed test passes its failed check with a different `Student`. `case` is restored afterwards.
 
     A test whose call has a smaller version uses only a few sentences.
 
@@ -228,7 +228,7 @@ def gets_further(
         to_its_end: whether all later checks must pass too, and all parts that failed in the same way.
 
     Returns:
-        whether it does, and a part of the test that passed before and now fails.
+        Whether it does, and a part of the test that passed before and now fails.
     """
     before, results_before, few = case.student, (case.checks, case.outcomes, case.warnings), case.few
     part = next((name for name, (part_error, _) in case.outcomes.items() if part_error is error), "")
@@ -254,7 +254,7 @@ def gets_further(
 
 
 def passes(case: StageTestCase, student: Student) -> bool:
-    """Whether a test passes with another student, or the outcome is unknown. `case` is restored afterwards."""
+    """Whether a test passes with a different `Student`, or the outcome is unknown. `case` is restored afterwards."""
     before, results_before = case.student, (case.checks, case.outcomes, case.warnings)
     case.student = student
     try:
@@ -267,7 +267,7 @@ def passes(case: StageTestCase, student: Student) -> bool:
 
 
 def _unwritten(error: BaseException | None, used: tuple[str, ...]) -> bool:
-    """Whether a function is not written yet that is none of these, so that stand-ins for these would not help."""
+    """Whether an unwritten function outside `used` ended the test, so that stand-ins for `used` would not help."""
     names = {path.rpartition(".")[2] for path in used}
     return isinstance(error, NotStarted) and names.isdisjoint(
         place.function.rpartition(".")[2] for place in error.where
@@ -275,7 +275,7 @@ def _unwritten(error: BaseException | None, used: tuple[str, ...]) -> bool:
 
 
 def _no_fault(error: BaseException | None) -> bool:
-    """Whether the grader itself did not fail in a test."""
+    """Whether a test ended without a failure of the grader itself."""
     return error is None or isinstance(error, (Incorrect, StudentFault))
 
 

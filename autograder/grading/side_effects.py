@@ -1,8 +1,8 @@
 """What a call must not do: keep state for the next call, or cut off the gradients.
 
 Both are checked without stored values. The sentences of a batch are independent, so the reversed batch has the reversed
-results, unless the first call has left some state. And a gradient is a slope: it is how much the results change with
-inputs and weights, which two more calls show.
+results, unless the first call has left some state. And a gradient is a slope: two more calls show how much the results
+change with inputs and weights.
 """
 
 import functools
@@ -136,7 +136,7 @@ def check_gradients(
     if not isinstance(gradient, np.ndarray) or not gradient.any():
         case.wrong(f"no gradient reaches {name}: {CUT_WHY}")
     if not np.isfinite(gradient).all():
-        case.wrong(f"the gradient of {name} is not a finite number: is 0 divided by 0 on the way?")
+        case.wrong(f"the gradient of {name} is not a finite number: is 0 divided by 0 somewhere?")
     case.wrong(f"the gradient of {name} is not correct: {CUT_WHY}")
 
 

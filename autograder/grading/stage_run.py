@@ -59,7 +59,7 @@ class Attempt(NamedTuple):
 class StageRun:
     """Grades a stage in two steps, `visible` and `finish`, in its own workers.
 
-    If one of the steps raises an exception, that is a fault in this stage; the others are still graded.
+    If one of the steps raises an exception, that is a fault in this stage; the other stages are still graded.
 
     Args:
         reported: modules that cannot be imported, with the stage that reports it.
@@ -118,12 +118,12 @@ class StageRun:
             self.clock.end()
 
     def make_students(self) -> None:
-        """Create the students whose workers run the tests: the first one, and those for code with special needs."""
+        """Create the students whose workers run the tests: the usual one, and others for code that fails with it."""
         stage, workers = self.stage, self.workers
         code = code_of_stage(self.submission, stage, self.assignment, self.reported, self.forbidden)
         # Correct code that computes partly in float32 fails in float64; it is correct in the students' own precision.
         self.students = [Student(workers, code, dtype, self.clock) for dtype in ("float64", "float32")]
-        # Methods of two stages may share state or a changed given part; then the student's methods replace stand-ins.
+        # Methods of two stages may share state, or given code that was changed; then keep the student's own methods.
         if not self.forbidden & set(stage.modules) and (own_code := with_own_methods(code)) != code:
             self.students.append(Student(workers, own_code, "float64", self.clock))
         self.again = functools.partial(Student, workers, code, clock=self.clock)
@@ -168,7 +168,7 @@ class StageRun:
 
                     failures = [Failure(name, warning.error, case.student) for warning in case.warnings]
                     if verdict := localize_warning(self.stage, failures):
-                        result = replace(result.pointing(verdict), fault_step="")  # only counted for tests that fail
+                        result = replace(result.pointing(verdict), fault_step="")  # counts only for tests that fail
             if error is None and not case.hidden:
                 passing[name] = functools.partial(passes, case)
             if error is not None and not case.hidden:

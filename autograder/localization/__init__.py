@@ -29,7 +29,7 @@ from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.student_faults import Raised, StudentFault
 
 __all__ = ["Failure", "SmallChange", "harmless", "localize", "localize_warning", "small_changes"]
-FAULTS = (StudentFault, Unreadable, LookupError)  # of a call that cannot be repeated
+FAULTS = (StudentFault, Unreadable, LookupError)  # raised if a call cannot be repeated
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ class Failure:
 def localize(
     stage: Stage, failures: Sequence[Failure], passing: Mapping[str, Callable[[Student], bool]]
 ) -> dict[str, LineVerdict]:
-    """The verdicts on the lines behind a stage's failed tests.
+    """The verdicts on the lines that made a stage's tests fail.
 
     Args:
-        passing: the tests that pass, each with a function that says whether it also passes with another student.
+        passing: the tests that pass, each with a function that checks whether it also passes with another `Student`.
     """
     verdicts: dict[str, LineVerdict] = {}
     cases: list[tuple[Case, Failure]] = []
@@ -118,7 +118,7 @@ def _case(failure: Failure, stage: Stage) -> Case | None:
         trace = followed(recipe, student)
         if (
             not trace.ending.results and trace.ending.raised is None and recipe.earlier
-        ):  # an earlier call kept the values
+        ):  # it returned values kept from an earlier call
             trace = followed(recipe, student, earlier=True)
     finally:
         _end(student, failure)

@@ -1,4 +1,4 @@
-"""Which values of a recorded call are right, by comparing them with the values of correct code in the same call.
+"""Find the right values of a recorded call by comparing them with the values of correct code in the same call.
 
 A value is *right* if correct code computes the same value, or if something right was computed from it. The second rule
 is needed because a correct program may compute things in a different way; wrong intermediate values do not lead to
@@ -103,7 +103,7 @@ class Alignment:
         present = {int(row) for row in self.rows if row >= 0}
         steps = self.reference.steps
         there = [not present.isdisjoint(self.reference.laid_out(step.row)) for step in steps]
-        for number in range(len(steps) - 1, -1, -1):  # a step before one that is present was computed, or bypassed
+        for number in range(len(steps) - 1, -1, -1):  # steps before a present one were computed, or bypassed
             if there[number]:
                 for before in steps[number].after:
                     there[before] = True
@@ -114,7 +114,7 @@ class Alignment:
         ]
 
     def lines_right(self, until: int) -> list[tuple[Line, tuple[str, ...]]]:
-        """The lines, in order, whose values are all right and not by chance, with the named steps computed there."""
+        """The lines, in order, whose values are all right, and not by chance, with the named steps computed there."""
         names: dict[Line, list[str]] = {}
         wrong: set[Line] = set()
         for node, line in enumerate(self.trace.lines):
@@ -219,7 +219,7 @@ def _weights(trace: Trace, rows: np.ndarray, unknown: np.ndarray) -> np.ndarray:
 
 
 def _strange(trace: Trace, rows: np.ndarray, trivial: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Constant tensors unknown to correct code, computed from tensors that are not constant."""
+    """Constant tensors that correct code lacks, computed from tensors that are not constant."""
     return np.array(
         [
             rows[node] < 0

@@ -8,8 +8,8 @@
 | an edit of one line fixes the call, and breaks another test | the line is probably wrong |
 | a suspect with correct inputs, where a known step, call or use is missing | the line is probably wrong |
 | a suspect with correct inputs, and no such expectation, or in which another function ran | the line may be wrong |
-| a suspect with inputs that may be right by chance | that line or those of its inputs may be wrong |
-| only masks or chosen positions are unknown to correct code, on at most two lines | one of them may be wrong |
+| a suspect with inputs that may be right by chance | that line or the lines of its inputs may be wrong |
+| only masks or chosen positions differ from correct code, on at most two lines | one of them may be wrong |
 """
 
 from collections.abc import Sequence

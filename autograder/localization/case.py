@@ -26,7 +26,7 @@ class Case:
     source: Source
     raised: bool  # whether the call ended with an exception
     whole_numbers: bool  # whether it returned whole numbers, such as tokens
-    # Whether the test gets further with another student (passing completely, if asked), and which part fails then.
+    # Whether the test gets further with another `Student` (or passes, if requested), and which part then fails.
     further: Callable[[Student, bool], tuple[bool, str]] | None = None  # None if no call is repeated
 
     @cached_property

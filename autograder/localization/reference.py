@@ -22,7 +22,7 @@ from autograder.worker.tracing.traced_values import OF_OTHERS, SIMPLE
 
 LIMIT = 3e-6  # between two signatures of the same tensor; rounding in float64 is far smaller
 BEGINNING = 1500  # nodes taken from other correct programs if the call is too long to be recorded completely
-# Stored unchanged.
+# Fields that are stored unchanged.
 PLAIN = ("calls", "returns", "counts", "results", "shapes", "given", "whole")
 CALLS = "calls"  # the key of the string in the file's metadata
 EDGES = ".made_from"  # suffix of a call's digest: the tensor with the edges of the data flow
@@ -91,7 +91,7 @@ class ReferenceTrace:
         return self.rows[self._order, 0]
 
     def _near(self, first: Any) -> tuple[Any, Any]:
-        """The first and last position, in that order, of the rows whose first column is near a number."""
+        """The first and last position in `_order` of the rows whose first column is near a number."""
         return np.searchsorted(self._first, first - LIMIT), np.searchsorted(self._first, first + LIMIT)
 
 

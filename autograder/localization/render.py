@@ -12,8 +12,8 @@ from autograder.localization.source import Source
 from autograder.localization.suspects import module_name, never_called
 from autograder.localization.trace import Line
 
-NAMES = 3  # how many correct steps are listed: the last ones
-NEVER = 2  # how many uncalled modules are listed
+NAMES = 3  # correct steps to list: the last ones
+NEVER = 2  # uncalled modules to list
 CODE = "    "
 # What a repeated call showed about a line; {name} is an argument, a module or an operation.
 CLAIMS = {
@@ -72,9 +72,9 @@ def _why(diagnosis: Diagnosis) -> list[str]:
     if repair and repair.edit.call:
         return [f"With a call of {repair.edit.call} before this line, the result is right."]
     if repair and repair.edit.kind == "renewal":
-        return [f"If this line runs in each round of the loop in line {repair.edit.other}, the result is right."]
+        return [f"If this line runs in each iteration of the loop in line {repair.edit.other}, the result is right."]
     if repair and repair.edit.other:
-        return [f"If it changes places with the statement in line {repair.edit.other}, the result is right."]
+        return [f"If it swaps places with the statement in line {repair.edit.other}, the result is right."]
     fixes = ["A change to this line alone makes the result right."] if repair and not repair.breaks else []
     if suspect is None:
         return fixes
@@ -99,7 +99,7 @@ def _right_before(case: Case, diagnosis: Diagnosis) -> list[tuple[Line, tuple[st
     right = [entry for entry in case.alignment.lines_right(until) if entry[0].file == first.file]
     if diagnosis.repair:  # later lines may run differently
         right = [entry for entry in right if entry[0].number < first.number]
-    count = Counter(step for _, steps in right for step in steps)  # of two lines for the same step, one may be wrong
+    count = Counter(step for _, steps in right for step in steps)  # if two lines compute one step, one may be wrong
     return [(line, steps) for line, steps in right if line not in diagnosis.lines and steps and count[steps[-1]] == 1]
 
 

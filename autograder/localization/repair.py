@@ -27,8 +27,8 @@ from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.student_faults import Crashed, StudentFault, TimedOut
 from autograder.submissions.syntax_tree import functions, kept, statements, tree_of
 
-BUDGET = 18_500  # for all repeated calls of a stage, about 9 microseconds each
-AFTER_FIRST = 6_000  # to look for more lines, once one is found
+BUDGET = 18_500  # operations in all repeated calls of a stage; each takes about 9 microseconds
+AFTER_FIRST = 6_000  # operations for finding more lines after the first one
 # The costs of an edit, a new object, a whole test, a lost worker.
 EACH, NEW_OBJECT, WHOLE_TEST, DEATH = 75, 170, 1_000, 4_500
 LARGE_CALL = 3_500  # a call with more operations is not repeated

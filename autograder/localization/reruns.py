@@ -22,7 +22,7 @@ VIEWS = {
     *("chunk", "contiguous", "to", "double", "float", "type_as", "__get__", "t", "detach", "diagonal", "unfold"),
 }
 NOT_IN_PLACE = {"__int__", "__index__", "__invert__"}  # these only look like `__iadd__`
-# Gradients do not flow back through these, found in the code of a line.
+# Operations, in the code of a line, through which no gradients flow back.
 OUT_OF_GRAPH = re.compile(
     r"\.(?:detach_?|numpy|item|tolist)\(|\.data\b|\bfloat\(|\bmath\.\w+\(|\btorch\.tensor\(|\bno_grad\("
 )
@@ -109,7 +109,7 @@ def misplaced_lines(
     rows = reference.find(trace.signatures)
     calls = [call for call in trace.calls if call.path in modules]
     outputs = trace.signatures[sorted({node for call in calls for node in call.outputs})]
-    called = {call.path for call in calls} == set(modules)  # else these outputs are computed differently
+    called = {call.path for call in calls} == set(modules)  # if not, these outputs are computed differently
     correct = {(source, row) for source, name, row in reference.made_from if name == operation}
     usual: dict[Line | None, set[Line | None]] = {}  # the lines where it is applied correctly, and their callers
     others = []
@@ -146,7 +146,7 @@ def returning_lines(trace: Trace) -> tuple[Line, ...]:
 
 
 def graph_lines(trace: Trace, sources: dict[str, str]) -> tuple[tuple[Line, ...], str]:
-    """The line behind a wrong gradient, and why: the first that computes NaN, or the only one that leaves the graph."""
+    """The line that makes a gradient wrong, and why: the first to compute NaN, or the only one to leave the graph."""
     nan = [line for line, nan, made in zip(trace.lines, trace.nan, trace.made, strict=True) if nan and made]
     if nan:
         return only(nan[:1]), "nan"

@@ -83,7 +83,7 @@ def _wrong_values(alignment: Alignment, given: Given, inside: set[int]) -> Itera
 
 
 def _weak_values(alignment: Alignment, given: Given) -> Iterator[Suspect]:
-    """Masks and chosen positions unknown to correct code: if nothing else is wrong, one of them may be."""
+    """Masks and chosen positions that correct code lacks: if nothing else is wrong, one of them may be."""
     trace = alignment.trace
     for node in range(_last(alignment)):
         unknown = alignment.weak[node] and alignment.used[node] and alignment.rows[node] < 0
@@ -154,7 +154,7 @@ def _may_be_chance(alignment: Alignment, node: int) -> bool:
 
 
 def _first_by_chance(alignment: Alignment, node: int) -> int:
-    """The first value in a chain of such values, each computed from the previous one."""
+    """The first in a chain of values that may be right by chance, each computed from the previous one."""
     while before := [source for source in alignment.trace.inputs[node] if _may_be_chance(alignment, source)]:
         node = before[0]
     return node

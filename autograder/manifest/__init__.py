@@ -50,7 +50,8 @@ def _found() -> tuple[Assignment | Broken, ...]:
 
 @cache
 def _found_in(folders: tuple[Path, ...], drafted: str) -> tuple[Assignment | Broken, ...]:
-    paths = {path.parent.name: path for folder in reversed(folders) for path in folder.glob(f"*/{FILE}")}  # ours last
+    # The course's own assignments come last, so that they take precedence.
+    paths = {path.parent.name: path for folder in reversed(folders) for path in folder.glob(f"*/{FILE}")}
     paths |= {path.parent.name: path for path in (folders[0].glob(f"{drafted}/{DRAFT}") if drafted else ())}
     return tuple(sorted(map(_one, paths.values()), key=lambda entry: (entry.order, entry.name)))
 
@@ -103,7 +104,7 @@ def assignment(name: str) -> Assignment:
             raise UserError(
                 f"{name} is a draft, for audit and build only. When it is ready, rename {DRAFT} to {FILE}"
             ) from None
-        raise UserError(f"there is no assignment {name!r}; there is {', '.join(assignments()) or 'none'}") from None
+        raise UserError(f"there is no assignment {name!r}; known: {', '.join(assignments()) or 'none'}") from None
 
 
 def first_assignment() -> Assignment:

@@ -29,7 +29,7 @@ class Stage:
     # function -> functions of the same stage that it uses, directly or indirectly: if a test or part that grades it
     # fails, it runs again with stand-ins for these
     uses: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    # of `builds_on`, the stages whose stand-ins its functions may call; only the tests need the others
+    # the stages in `builds_on` whose stand-ins its functions may call; only the tests need the others
     calls: tuple[str, ...] = ()
     forbids: tuple[str, ...] = ()  # parts of torch that its code must not use, besides those forbidden everywhere
     allows: tuple[str, ...] = ()  # parts of torch that its code may use although they are forbidden elsewhere

@@ -43,7 +43,7 @@ class Planned:
     weight: Fraction = Fraction(1)
     graded: Path | None = None  # the folder of its results; None: graded/NAME
     column: str = ""  # header, name or number of its column in the gradebook; "": ask
-    times: Path | None = None  # when it was handed in: CSV, or JSON from Canvas
+    times: Path | None = None  # submission times: CSV, or JSON from Canvas
     submissions: Path | None = None  # the files handed in, with nbgrader's timestamp.txt
     policy: Mapping[str, Any] = field(
         default_factory=dict
@@ -121,7 +121,7 @@ def check_plan(config: CourseConfig) -> None:
     there = sorted({path.parent.name for place in places for path in place.assignments.glob("*/assignment*.toml")})
     for name in config.planned:
         if name not in there:
-            raise UserError(f"{config.path}: there is no assignment {name!r}; there is {', '.join(there) or 'none'}")
+            raise UserError(f"{config.path}: there is no assignment {name!r}; known: {', '.join(there) or 'none'}")
 
 
 @cache

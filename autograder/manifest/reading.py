@@ -117,7 +117,7 @@ def _stage(
             table.wrong("builds_on", f"names {other}, which is not an earlier stage")
     calls = table.names("calls", list(builds_on))
     if strange := set(calls) - set(builds_on):
-        table.wrong("calls", f"names {min(strange)}, which builds_on does not")
+        table.wrong("calls", f"names {min(strange)}, which is not in builds_on")
     tests = table.take("tests", str, f"test_{name}")
     points, parts = _points(Table(table.take("points", dict), f"{table.where}, points"), earlier)
     if not writes or not points:
@@ -126,7 +126,7 @@ def _stage(
     grades = _grades(Table(table.take("grades", dict, {}), f"{table.where}, grades"), writes, points, parts)
     uses = _uses(Table(table.take("uses", dict, {}), f"{table.where}, uses"), writes)
     extra_credit = table.take("extra_credit", bool, False)
-    forbids, allows = _parts(table)  # take precedence over the assignment's
+    forbids, allows = _parts(table)  # these take precedence over the assignment's
     forbids, allows = _with(forbids, everywhere[0], allows), _with(allows, everywhere[1], forbids)
     table.end()
     return Stage(

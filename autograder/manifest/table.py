@@ -12,7 +12,7 @@ KINDS = {
     int: "a whole number",
     float: "a number",
     Decimal: "a number",
-    str: "a text",
+    str: "a string",
     list: "a list",
     dict: "a table",
 }
@@ -71,7 +71,7 @@ class Table:
         values = self.take(key, list, default)
         for value in values:
             if type(value) is not str or not value.strip():
-                self.wrong(key, f"must be a list of texts, but {value!r} is in it")
+                self.wrong(key, f"must be a list of strings, but {value!r} is in it")
             if values.count(value) > 1:
                 self.wrong(key, f"names {value} twice")
         return tuple(values)

@@ -1,6 +1,6 @@
 """`python -m autograder.platforms.dodona v.json mha.py`: the verdict as the feedback of a Dodona judge.
 
-Dodona has no points: it only accepts or rejects a submission, so messages report the points. A fault is its "internal
+Dodona has no points: it only accepts or rejects a submission, so messages report the points. A fault is an "internal
 error". Students hand in one file, so annotations name none: diagnostics of other files stay in the text of their test.
 """
 
@@ -26,8 +26,8 @@ def feedback(found: Verdict | None, file: str) -> dict[str, Any]:
         raise UserError("Dodona would show this verdict for staff to students: export it without --audience staff")
     if found["outcome"] == "nothing handed in":
         missing = dict.fromkeys(test["message"] for test in found["tests"] if test["status"] == "no file")
-        return _without_points("compilation error", "This is no module of the assignment.", *missing)
-    shown = found["release"] == VISIBLE  # if not, no points are shown, and only tests whose results may be shown decide
+        return _without_points("compilation error", "This is not a module of the assignment.", *missing)
+    shown = found["release"] == VISIBLE  # if not, the points are withheld, and only visible results decide
     tests = [test for test in found["tests"] if test["release"] == VISIBLE]
     complete = found["complete"] if found["max_points"] else found["extra_points"] >= found["max_extra_points"]
     accepted = complete if shown else all(test["status"] == "passed" for test in tests)

@@ -30,7 +30,7 @@ class Settings:
     time_limit: float  # seconds for everything that the code of a submission does
     unconfined: bool  # run it even if it cannot be confined
     hidden_results: str = "visible"  # when students see the results of hidden tests
-    visible_only: bool = False  # without the hidden tests, which may not be in the bundle either
+    visible_only: bool = False  # skip the hidden tests, which the bundle may not contain
     stages: tuple[str, ...] = ()  # only these; () means all
 
     @classmethod
@@ -43,7 +43,7 @@ class Settings:
         try:
             return cls(**json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError) as error:
-            raise UserError(f"{path} does not have the settings of an autograder: pack it again ({error})") from error
+            raise UserError(f"{path} does not contain autograder settings: pack it again ({error})") from error
 
 
 def workers_of(settings: Settings) -> Any:
@@ -55,7 +55,7 @@ def workers_of(settings: Settings) -> Any:
     if not (lacking := unsupported()):
         return make_workers(confined=True)
     if not unsupported(landlock=False):
-        print(f"{lacking}; the code ran as another user, behind seccomp")
+        print(f"{lacking}; the code ran as another user, with seccomp")
         return make_workers(confined=True, landlock=False)
     if settings.unconfined:
         print(f"{lacking}; the code ran unconfined, as the archive allows")

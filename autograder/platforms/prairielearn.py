@@ -1,6 +1,6 @@
 """The verdict as PrairieLearn's results.json (external grading).
 
-PrairieLearn wants a score from 0 to 1, so required stages and extra credit are separate questions. A submission
+PrairieLearn expects a score from 0 to 1, so required stages and extra credit are separate questions. A submission
 that was not graded is not "gradable": it costs no attempt and gets no 0.
 """
 
@@ -19,7 +19,7 @@ def results(found: Verdict) -> dict[str, Any]:
         missing = dict.fromkeys(test["message"] for test in found["tests"] if test["status"] == "no file")
         return {"gradable": False, "format_errors": list(missing)}
     graded, most = found["points"], found["max_points"]
-    if not most:  # a question of extra credit only
+    if not most:  # a question with extra credit only
         graded, most = found["extra_points"], found["max_extra_points"]
     return {
         "gradable": True,

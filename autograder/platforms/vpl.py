@@ -16,7 +16,7 @@ def output(found: Verdict, maximum: float) -> str:
     """Everything that vpl_execution prints.
 
     Args:
-        maximum: the activity's maximum grade. Extra credit makes up for lost points, and never exceeds it.
+        maximum: the activity's maximum grade. Extra credit only makes up for lost points.
     """
     lines = [BEGIN, *_comments(found), END]
     if found["outcome"] == "graded" and (most := found["max_points"] or found["max_extra_points"]):

@@ -100,7 +100,7 @@ def marks(answers: Mapping[tuple[str, int], str], key: Path) -> list[Marked]:
             right = tuple((one["kind"], letter == one["letter"] if letter else None) for one, letter in pairs)
             found.append(Marked(harmless(student), right, bool(entry.get("complete"))))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{key} is not a key of questions ({error}): use the key.json beside the sheets") from error
+        raise UserError(f"{key} is not a key of questions ({error}): use the key.json next to the sheets") from error
     for student, number in sorted(odd):
         raise UserError(f"an answer of {student!r} to question {number}, which is not in the key")
     return found

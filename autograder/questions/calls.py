@@ -1,4 +1,4 @@
-"""The calls that questions are about: those of the visible tests with new numbers, for some questions in tiny sizes.
+"""The calls that questions are about: calls of the visible tests with new numbers, and for some with tiny sizes.
 
 No code here is specific to a stage. A test shows how an object is created and called. For a tiny call, every size is
 replaced by a smaller one, and a run shows whether the sizes fit together.
@@ -17,8 +17,8 @@ from autograder.questions.program import Program
 from autograder.sandbox.call_replay import MODES, CallReplay, Request
 
 TRIES, MOST_TRIED = 400, 30  # sets of smaller sizes generated for a call; of these, the best are tried
-MOST_OBJECTS, LARGEST = 2, 100_000  # of a call; numbers in its inputs and weights
-DISPLAYED = 60  # numbers that a question may show of one tensor of whole numbers
+MOST_OBJECTS, LARGEST = 2, 100_000  # objects in a call; numbers in its inputs and weights
+DISPLAYED = 60  # elements of the largest tensor of whole numbers that a question shows
 LEAVES = {"$handle", "$tensor", "$function", "$transposed"}
 Fill = Callable[[str, np.ndarray], np.ndarray]  # name and numbers of a tensor -> its new numbers
 
@@ -49,12 +49,12 @@ def _useful(requests: Sequence[Request], program: Program) -> bool:
 
 
 def _calls(requests: Sequence[Request]) -> list[Request]:
-    """The requests that create objects or call something; without those that load weights or set a mode."""
+    """The requests that create objects or call something, without those that load weights or set a mode."""
     return [one for one in requests if one[0]["do"] == "call" and one[0]["method"] not in MODES]
 
 
 def _in_eval_mode(requests: Sequence[Request]) -> Iterator[Request]:
-    """The requests of a call without modes, but with every object in eval mode."""
+    """The requests of a call, with every object in eval mode whatever mode the call sets."""
     objects = itertools.count()
     for request, own in requests:
         if request.get("method") not in MODES:
@@ -64,7 +64,7 @@ def _in_eval_mode(requests: Sequence[Request]) -> Iterator[Request]:
 
 
 def of_mode(request: Mapping[str, Any], target: int, mode: str) -> dict[str, Any]:
-    """A request like another call that puts an object in a mode."""
+    """Turn the request of another call into one that puts an object in a mode."""
     return {**request, "target": target, "method": mode, "args": [], "kwargs": {}, "unseen": True}
 
 
@@ -77,7 +77,7 @@ def smaller(call: CallReplay, program: Program, rng: random.Random) -> list[Call
 
 
 def filled(call: CallReplay, inputs: Fill, weights: Fill) -> CallReplay:
-    """A call with new numbers in its weights and inputs; inputs without negative numbers keep none."""
+    """A call with new numbers in its weights and inputs; inputs without negative numbers stay that way."""
     *before, (last, tensors) = call.requests
     new = {name: inputs(name, array) if is_random(array) else array for name, array in tensors.items()}
     new = {name: np.asarray(np.abs(array)) if (tensors[name] >= 0).all() else array for name, array in new.items()}
@@ -97,7 +97,7 @@ def _function(request: Mapping[str, Any], requests: Sequence[Request]) -> tuple[
 
 
 def arguments(one: Request, requests: Sequence[Request], program: Program) -> list[tuple[str, Any]]:
-    """The arguments of one of the requests with their names, if they have any: arrays, or values other than tensors."""
+    """The arguments of one of the requests, with their names if they have any; tensors are returned as arrays."""
     request, own = one
     node = program.functions.get(_function(request, requests))
     names = [name.arg for name in node.args.args if name.arg != "self"] if node else []
@@ -108,7 +108,7 @@ def arguments(one: Request, requests: Sequence[Request], program: Program) -> li
 
 
 def _array(value: Any, tensors: Mapping[str, np.ndarray]) -> np.ndarray | None:
-    """The tensor that is an argument of a request; None if it is none."""
+    """The tensor that is an argument of a request; None if the argument is not a tensor."""
     ((kind, name),) = value.items() if isinstance(value, dict) and len(value) == 1 else [("", "")]
     return tensors[name] if kind == "$tensor" else tensors[name].swapaxes(-1, -2) if kind == "$transposed" else None
 
@@ -121,12 +121,12 @@ def _mapped(value: Any, leaf: Callable[[Any], Any]) -> Any:
 
 
 def _count(requests: Sequence[Request]) -> int:
-    """The number of numbers in the tensors of some requests."""
+    """How many numbers the tensors of some requests contain."""
     return sum(array.size for _, own in requests for array in own.values())
 
 
 def _with_sizes(requests: Sequence[Request], sizes: Mapping[int, int]) -> tuple[Request, ...]:
-    """The requests with other sizes."""
+    """The requests with different sizes."""
 
     def number(value: Any) -> Any:
         return sizes.get(value, value) if type(value) is int else value
@@ -170,7 +170,7 @@ def words(requests: Sequence[Request], program: Program, whole: bool = False) ->
         own = [_shown(one) if name.startswith("argument") else f"{name}={_shown(one)}" for name, one in named]
         made.append(f"`{request['target'].partition('.')[2]}({', '.join(own)})`")
     name = _function(last[0], requests)[1].rpartition(".")[2]
-    its = "its " if isinstance(last[0]["target"], int) else ""  # of an object; a function may get one as an argument
+    its = "its " if isinstance(last[0]["target"], int) else ""  # a method of an object
     subject = "the module" if name == "forward" else f"{its}`{name}`"
     given = [
         f"`{name}` {_described(one, whole)}" if isinstance(one, np.ndarray) else f"`{name}={_shown(one)}`"

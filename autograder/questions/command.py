@@ -38,8 +38,8 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--count", type=int, default=5, metavar="K", help="questions for each student (%(default)s)")
     parser.add_argument("--seed", type=int, metavar="N", help="the same seed gives the same questions (random)")
     parser.add_argument("--out", type=Path, default=Path("questions"), metavar="DIR", help="folder (%(default)s)")
-    parser.add_argument("--minutes", type=int, default=10, metavar="M", help="limit of timed pages (%(default)s)")
-    parser.add_argument("--assignment", metavar="NAME", help="(the one that has the stage, or of most students)")
+    parser.add_argument("--minutes", type=int, default=10, metavar="M", help="time limit of timed pages (%(default)s)")
+    parser.add_argument("--assignment", metavar="NAME", help="(the only one with the stage, or most students')")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), metavar="N", help="(%(default)s)")
     parser.add_argument("--unconfined", action="store_true", help="run foreign modules without confinement")
     return parser
@@ -49,7 +49,7 @@ def mark_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m autograder questions mark", description="Points for a class's answers.")
     parser.add_argument("answers", type=Path, metavar="ANSWERS", help="CSV: student, question, answer")
     parser.add_argument("--key", type=Path, required=True, metavar="FILE", help="key.json, written with the sheets")
-    parser.add_argument("--points", type=float, default=5.0, metavar="P", help="for right answers only (%(default)g)")
+    parser.add_argument("--points", type=float, default=5.0, metavar="P", help="points if all are right (%(default)g)")
     parser.add_argument("--graded", type=Path, required=True, metavar="DIR", help="folder of batch, or an assignment")
     return parser
 

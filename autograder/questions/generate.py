@@ -19,7 +19,7 @@ from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.stage_with_standins import code_of_all, code_of_stage
 
-ONCE = ("times",)  # kinds of which a second question would tell nothing new
+ONCE = ("times",)  # kinds for which a second question would reveal nothing new
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def paper(
     if missing := [module for module in stage.modules if module not in submission.sources]:
         return replace(nothing, trouble=f"{missing[0]}.py is missing or cannot be read")
     try:
-        # In a handout, the handed-out file is the one that the student has written.
+        # In a handout, the folder of released files contains the student's own files.
         paths = {module: assignment.released / f"{module}.py" for module in stage.modules}
         given = {module: path.read_text(encoding="utf-8") for module, path in paths.items() if path.is_file()}
         given = {module: text for module, text in given.items() if text != sources[module]}
@@ -113,7 +113,7 @@ def _chosen(lab: Lab, count: int) -> list[Question]:
 
 
 def _is_new(question: Question, chosen: Sequence[Question]) -> bool:
-    """Whether a question differs from those chosen: in kind, or in first line and answer; and in text."""
+    """Whether the text of a question is new, and within its kind also its first line and its answer."""
     alike = [one for one in chosen if one.kind == question.kind]
     answers = [one.options[one.right] for one in alike]
     known = (alike and question.kind in ONCE) or question.options[question.right] in answers

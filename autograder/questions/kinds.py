@@ -16,11 +16,11 @@ from autograder.questions.outcomes import EVERYWHERE, RAISES, SAME_RESULT, WEIGH
 from autograder.questions.program import Change, Own, Place
 from autograder.questions.question import Question
 
-MOST_TIMES, MOST_PAIRS, MOST_NUMBERS, MOST_SHOWN = 40, 10, 40, 8  # runs; swaps; numbers in inputs, in an option
-MOST_VARIANTS, MOST_OF_LINE, MOST_RAISING = 5, 10, 4  # lines; changes of each; changes that raise an exception
+MOST_TIMES, MOST_PAIRS, MOST_NUMBERS, MOST_SHOWN = 40, 10, 40, 8  # runs; swaps; numbers in inputs; numbers in an option
+MOST_VARIANTS, MOST_OF_LINE, MOST_RAISING = 5, 10, 4  # lines; changes to each line; changes that raise an exception
 SMALLEST_MAP, LARGEST_MAP, MOST_MAPS = 3, 12, 20  # rows or columns; changes whose pictures are compared
-CLEAR, EQUAL = 0.15, 1e-9  # differences between pictures: clearly visible (as a share of the range); none
-MOST_CALLS, ATTEMPTS, MOST_CHANGES = 3, 6, 40  # calls, random numbers for each, and changes for wrong options
+CLEAR, EQUAL = 0.15, 1e-9  # differences between pictures: clearly visible (relative to the range); invisible
+MOST_CALLS, ATTEMPTS, MOST_CHANGES = 3, 6, 40  # calls; sets of random numbers for each; changes for wrong options
 DIGITS = ((0, 1, 2, 3, 4, 6), (0, 0, 1), (1, 2, 4, 8), (-1, 0, 2, 3))
 WEIGHTS_IN_WORDS = "Square weights are identity matrices, all other weights are 1, biases are 0. "
 
@@ -43,7 +43,7 @@ def times(lab: Lab) -> Iterator[Question]:
 
 
 def _countable(lab: Lab, own: Own, n: int) -> bool:
-    """Whether the runs of a line are a fair question: several, not the number in a loop head, nor hidden in a line."""
+    """Whether the number of runs is a fair question: above 1, not written in the code, not hidden inside a line."""
     hidden = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
     function = lab.program.functions[own.module, own.path]
     loops = [node.iter for node in ast.walk(function) if isinstance(node, (ast.For, ast.comprehension))]
@@ -73,7 +73,7 @@ def shape(lab: Lab) -> Iterator[Question]:
 
 
 def number(lab: Lab) -> Iterator[Question]:
-    """What a line computes or returns, with numbers so few and small that one can compute it by hand."""
+    """What a line computes or returns, with numbers few and small enough to compute by hand."""
     simple = {one.place for one in lab.program.own if one.simple}
     for known in lab.rng.sample(lab.calls, len(lab.calls))[:MOST_CALLS]:
         small = smaller(known.replay, lab.program, lab.rng)
@@ -104,7 +104,7 @@ def _input(rng: random.Random, digits: Sequence[int], name: str, old: np.ndarray
 
 
 def _asked(lab: Lab, call: Call, line: LineValue) -> Iterator[Question]:
-    """A question for the value of a line, if changes give enough other values."""
+    """A question about the value of a line, if changes to the code produce enough different values."""
     own, right = lab.program.by_place[line.place], _read(call.base, line)
     before = [one for one in lab.changes(call) if one.own.line <= own.line or one.own.path != own.path]
     values = (_read(lab.run(call.replay, one, watch=True), line) for one in before[:MOST_CHANGES])
@@ -128,7 +128,7 @@ def _read(outcome: Outcome, line: LineValue) -> str:
         value = np.asarray(ast.literal_eval(found[0]) if isinstance(found[0], str) else found[0])
         easy = np.abs(value) < 1000
         easy &= np.isclose(value, np.round(np.where(easy, value, 0), 2), 0, 5e-5)
-    except (ValueError, SyntaxError, TypeError):  # no numbers
+    except (ValueError, SyntaxError, TypeError):  # not numbers
         return ""
     return f"`{listed(value)}`" if 0 < value.size <= MOST_SHOWN and easy.all() else ""
 
@@ -148,7 +148,7 @@ def effect(lab: Lab) -> Iterator[Question]:
 
 
 def heatmap(lab: Lab) -> Iterator[Question]:
-    """Which change turns one picture of attention weights into another, as far as one can see that."""
+    """Which change turns one picture of attention weights into another that looks different."""
     for call in lab.settled_calls:
         line = next((one for one in reversed(call.base.lines) if one.name == WEIGHTS), None)
         before, twin = _picture(call.base, line), _picture(call.twin_base, line)
@@ -218,8 +218,8 @@ def swap(lab: Lab) -> Iterator[Question]:
     for first, second, change in lab.rng.sample(pairs, min(len(pairs), MOST_PAIRS)):
         if verdict := lab.verdict(change):
             (free if verdict == "same" else bound).append((first, second))
-    because = "All swaps were run in the tests, and in calls like theirs in eval and in train mode."
-    text = "Which two of these lines can swap places? With ordinary numbers, calls return the same, in training too."
+    because = "All swaps were tried in the tests, and in similar calls in eval and train mode."
+    text = "Which two of these lines can swap places? With ordinary numbers, no result may change, even in training."
     lab.rng.shuffle(free)
     for right in free[:2]:
         options = [f"lines {one.line} and {other.line}{one.file}" for one, other in (right, *bound)]
@@ -227,7 +227,7 @@ def swap(lab: Lab) -> Iterator[Question]:
 
 
 def variant(lab: Lab) -> Iterator[Question]:
-    """Alternatives for a line that give the same result; with a wrong option, the result of the call is different."""
+    """Which alternative to a line gives the same result; with a wrong option, the result of the call is different."""
     for call in lab.settled_calls:
         own = [one for one in lab.ran(call) if one.simple]
         for one in lab.rng.sample(own, min(MOST_VARIANTS, len(own))):

@@ -26,8 +26,8 @@ Tests = Mapping[str, StageTestCase]
 SECONDS = 3.0  # for a request
 SEED = 7  # in train mode
 GENTLE = 0.7  # spread of random inputs: with larger ones, attention weights vanish
-LONGEST_OPTION, LONGEST_TEXT, MOST_CHANGES = 160, 1500, 40  # characters; changes of a program, tried in a call
-DIFFICULTY = {"times": 1, "shape": 1, "exception": 3, "heatmap": 3}  # of the other kinds 2
+LONGEST_OPTION, LONGEST_TEXT, MOST_CHANGES = 160, 1500, 40  # characters; changes to a program, tried in a call
+DIFFICULTY = {"times": 1, "shape": 1, "exception": 3, "heatmap": 3}  # 2 for all other kinds
 
 
 class Lab:
@@ -35,7 +35,7 @@ class Lab:
 
     Args:
         recipes: the calls of the visible tests of the stage.
-        tests: those of the visible tests that the program passes.
+        tests: the visible tests that the program passes.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Lab:
         """A call with new numbers, and a twin; None if it returns no numbers, or different ones each time."""
         dice = np.random.default_rng(self.rng.randrange(2**32))
         inputs = inputs or (lambda name, old: dice.normal(0, GENTLE, old.shape))
-        # As large as in the test:
+        # The numbers of the test in random order:
         weights = weights or (lambda name, old: dice.permuted(old.ravel()).reshape(old.shape))
         first, twin = (filled(call, inputs, weights) for _ in range(2))
         base, twin_base = self.run(first, watch=True), self.run(twin, watch=True)
@@ -107,7 +107,7 @@ class Lab:
 
     @property
     def settled_calls(self) -> Iterator[Call]:
-        """Those of the few calls in which the random numbers do not decide when a loop ends."""
+        """The calls of `some_calls` in which the random numbers do not decide when a loop ends."""
         for call in self.some_calls:
             loops = [one.node for one in self.ran(call) if isinstance(one.node, (ast.For, ast.While))]
             if not any(isinstance(node, (ast.While, ast.Break, ast.Return)) for one in loops for node in ast.walk(one)):
@@ -124,7 +124,7 @@ class Lab:
         return text[:1].upper() + text[1:]
 
     def changes_of(self, own: Own) -> list[Change]:
-        """Changes to a statement in random order, other names last."""
+        """Changes to a statement in random order; those that only replace a name come last."""
         found = [*self.program.changes(own)]
         return sorted(self.rng.sample(found, len(found)), key=lambda one: one.renames)
 
@@ -134,7 +134,7 @@ class Lab:
         return (one for turn in turns for one in turn if one)
 
     def mutants(self, call: Call) -> dict[Change, tuple[str, ...]]:
-        """Changes with the facts that hold after them, the same for two sets of inputs."""
+        """Changes with the facts that hold after them, if these are the same for two sets of inputs."""
         if call not in self._mutants:
             found = self._mutants[call] = {}
             for change in itertools.islice(self.changes(call), MOST_CHANGES):
@@ -183,7 +183,7 @@ class Lab:
         Args:
             call: in words, or "".
             pool: wrong options.
-            about: the statements that it is about.
+            about: the statements that the question is about.
         """
         wrong, text = pick(self.rng, right, pool), f"{call}. {text}" if call else text
         options = sorted([right, *wrong])

@@ -13,7 +13,7 @@ import numpy as np
 from autograder.questions.program import Place
 from autograder.sandbox.call_replay import CallReplay
 
-SAME, OTHER, VISIBLE = 1e-9, 1e-6, 1e-3  # rounding is below SAME, a change above OTHER; of a result, one is VISIBLE
+SAME, OTHER, VISIBLE = 1e-9, 1e-6, 1e-3  # rounding is below SAME, changes above OTHER, visible changes above VISIBLE
 WEIGHTS = "attention weights"  # the name that a worker gives to the result of an operation whose rows are weights
 SAME_RESULT = "The result is the same."
 RAISES = "The call raises an exception."
@@ -48,7 +48,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """A call, and a twin with other numbers."""
+    """A call, and a twin with different numbers."""
 
     replay: CallReplay
     twin: CallReplay
@@ -115,28 +115,28 @@ def facts(before: Outcome, after: Outcome) -> tuple[str, ...]:
     if base.shape != other.shape:
         return (f"The result has the shape {other.shape}.",) if base.ndim > 1 else ()  # a list may hold the numbers
     if not np.isfinite(other).all():
-        return ()  # the random numbers may decide which
+        return ()  # the random numbers may decide which elements are infinite
     changed, doubtful = (~np.isclose(base, other, off, off) for off in (OTHER, SAME))
     if not doubtful.any():
         return (SAME_RESULT,)
     if close(base, other, VISIBLE) or (changed != doubtful).any():
         return ()
-    return ("The result is another number.",) if base.size == 1 else tuple(_regions(changed))
+    return ("The result is a different number.",) if base.size == 1 else tuple(_regions(changed))
 
 
 def _regions(changed: np.ndarray) -> Iterator[str]:
     """The part of a result that changes, in PyTorch's notation; nothing if it has no simple form.
 
-    The last of three axes is the feature axis. One fact says which of them change, another which positions.
+    The last of three axes is the feature axis. One fact names the features that change, another the positions.
     """
     positions = np.asarray(changed.any(axis=-1)) if changed.ndim > 2 else changed
     boxes = [_box(changed), _box(positions)]
     if changed.ndim > 2 and boxes[0].count(",") == changed.ndim - 1:
-        yield f"The numbers of `result[{boxes[0]}]` change, all others stay."
+        yield f"The numbers of `result[{boxes[0]}]` change; all others stay the same."
     if positions.all():
         yield EVERYWHERE
     elif boxes[1]:
-        yield f"The numbers of `result[{boxes[1]}]` change, all others stay."
+        yield f"The numbers of `result[{boxes[1]}]` change; all others stay the same."
 
 
 def _box(changed: np.ndarray) -> str:

@@ -58,5 +58,5 @@ def _package(values: dict[str, Any]) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in sorted(files.items()):
-            archive.writestr(zipfile.ZipInfo(name), text.encode())  # of 1980: the same questions give the same bytes
+            archive.writestr(zipfile.ZipInfo(name), text.encode())  # dated 1980, so that the bytes do not change
     return stream.getvalue()

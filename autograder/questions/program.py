@@ -17,7 +17,7 @@ LONGEST = 110  # characters of a statement that a question shows
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
 UNFIT = (ast.FunctionDef, ast.ClassDef, ast.Pass, ast.Raise, ast.Assert, ast.Import)
 SILLY = re.compile(r"--|-0(?![.\d])|\*\*|return _$")  # code that no one would write
-LARGE = re.compile(r"\d{2,}")  # a change by 1 is no question
+LARGE = re.compile(r"\d{2,}")  # changing it by 1 makes no good question
 HUGE = re.compile(r"\b\d{6,}\.0\b")
 Place = tuple[str, int]  # file and line
 
@@ -73,7 +73,7 @@ class Program:
 
     sources: Mapping[str, str]  # module -> source code
     given: Mapping[str, str]  # module -> the code that was handed out; all other statements count as the student's
-    writes: Collection[str]  # "module.Class.method" that students write in the stage; they count if nothing is given
+    writes: Collection[str]  # "module.Class.method" that students write; used for modules without handed-out code
     _changes: dict[tuple[str, str], list[SmallChange]] = field(default_factory=dict, init=False)  # of functions
 
     @cached_property

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 OPTIONS = 4  # per question, if there are that many
-MOST_WRONG = 20  # possible wrong options, of which all sets are compared
+MOST_WRONG = 20  # possible wrong options; all sets of them are compared
 LETTERS = "ABCD"
 Maps = tuple[tuple[str, list[list[float]]], ...]  # pictures: a title and rows of numbers
 
@@ -47,7 +47,7 @@ def pick(rng: random.Random, right: str, pool: Sequence[str]) -> list[str]:
     """Choose wrong options from a pool, so that the form of the right one reveals nothing.
 
     Options can be ranked by superficial properties: length and size. For each of them, the rank of the right option is
-    drawn from all ranks that some choice gives it. A choice that comes closest to these ranks is taken.
+    drawn from all possible ranks. The choice of wrong options that comes closest to these ranks is taken.
     """
     pool = sorted({*pool} - {right})
     pool = rng.sample(pool, min(MOST_WRONG, len(pool)))

@@ -139,7 +139,7 @@ def print_short(console: Console, test: TestResult, above: Above) -> None:
     named = bool(wrong) and above.same_lines(wrong)
     if test.hints and (cause := above.same_mistake(test.hints[0], wrong, test.title)):
         rows = [row for row in rows if row.kind in ("parts", "numbers")] + [Row("note", cause)]
-    elif named:  # another test fails at this line first, which does not mean that nothing else is wrong there
+    elif named:  # an earlier test has named this line, but there may be another mistake in it
         places = [Row("where", f"{row.text.rstrip(':')} here, too.") for row in rows if row.kind == "where"]
         rows = [row for row in rows if row.kind not in ("where", "expected", "right")] + places
     for row in rows:

@@ -57,7 +57,7 @@ def summary(verdict: Verdict) -> str:
     if (release := verdict["release"]) != VISIBLE:
         settled = sum(test["release"] == VISIBLE for test in verdict["tests"])
         when = "after the due date" if release == "after_due_date" else "when the grades are published"
-        settled_tests = f"{settled} of {len(verdict['tests'])} tests do not pass the visible tests, see below."
+        settled_tests = f"{settled} of {len(verdict['tests'])} tests do not pass in their visible version; see below."
         return f"{settled_tests} You will see the others, and your points, {when}."
     stages = [
         f"{stage['number']}. {stage['title']}: {points(stage['points'])} of {points(stage['max_points'])}"

@@ -24,7 +24,7 @@ class Look:
 
     symbol: str
     tone: str  # class in style.css
-    meaning: str  # in the student's words
+    meaning: str  # in words, for the student
 
 
 LOOKS = {

@@ -1,4 +1,4 @@
-"""The tests of a stage agree: a cause that ends several is explained once, and a line has one degree of certainty."""
+"""Make the tests of a stage agree: a shared cause is explained once, and each line has one degree of certainty."""
 
 import re
 from collections import Counter
@@ -10,9 +10,9 @@ from autograder.grading.results import StageResult, TestResult
 from autograder.reports.short_verdict import CODE
 
 SAME = "Same cause as above."
-# These statuses end a test before its first check; wrong results are explained for each test.
 DEGREES = [one.value for one in Confidence]
 PLACES = re.compile(rf"(?P<places>\S+:\d+(?: or \S+:\d+)*) (?P<degree>{'|'.join(DEGREES)}):")
+# These statuses end a test before its first check; wrong results are explained for each test.
 ENDINGS = ("error", "no file", "forbidden", "blocked", "timed out")
 
 
@@ -26,7 +26,7 @@ def cause_of(test: TestResult) -> tuple[str, ...]:
 
 
 def one_certainty(stage: StageResult) -> StageResult:
-    """The stage, with the strongest verdict on a line in all tests that point at it; for one audience."""
+    """Give all tests that point at a line the strongest verdict on it; `stage` is the version for one audience."""
     degrees: dict[str, int] = {}  # "mha.py:95 or mha.py:97", as in the sentences -> the strongest degree
     for test in stage.tests:
         if told := PLACES.fullmatch(test.pointed[0] if test.pointed else ""):
@@ -51,7 +51,7 @@ def _strengthened(test: TestResult, degrees: Mapping[str, int]) -> TestResult:
 
 
 def told_once(stage: StageResult) -> StageResult:
-    """The stage for display: of several tests with one cause, only the first explains it, with its cost."""
+    """The stage for display: if several tests share a cause, only the first one explains it, with its cost."""
     stage = one_certainty(stage)
     count = Counter(map(cause_of, stage.tests))
     shown: dict[tuple[str, ...], str] = {}  # cause -> the title of the test that explains it

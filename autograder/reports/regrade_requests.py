@@ -1,7 +1,7 @@
 """requests.csv: the students' requests for regrading, and the staff's answers.
 
 A row: student, test, request, asked, answer, who, when. The list may come from a form or from emails; the review page
-shows it and records the answers. The student reads the answer on the feedback page. Points change in review.csv.
+shows it and records the answers. The student reads the answer on the feedback page. Points are changed in review.csv.
 """
 
 from dataclasses import dataclass

@@ -74,7 +74,7 @@ def read_review(folder: Path) -> dict[str, list[Decision]]:
 
 
 def parse_review(folder: Path) -> tuple[dict[str, list[Decision]], list[str]]:
-    """The decisions of a class by student, and what is wrong with its rows, in words.
+    """The decisions of a class by student, and the errors in the rows, in words.
 
     Raises:
         UserError: if a file cannot be read at all.
@@ -87,7 +87,7 @@ def parse_review(folder: Path) -> tuple[dict[str, list[Decision]], list[str]]:
 def parse_sheet(
     sheet: Sheet | None, rubric: Mapping[str, Item], requests: Iterable[Request]
 ) -> tuple[dict[str, list[Decision]], list[str]]:
-    """The decisions in a file that has been read, and what is wrong with rows; `sheet` is None without a file.
+    """The decisions in a file that has been read, and the errors in its rows; `sheet` is None without a file.
 
     Raises:
         UserError: if it lacks columns.
@@ -118,7 +118,7 @@ def refuse(file: Path | str, wrong: Sequence[str]) -> None:
 
 
 def _decision(cells: Mapping[str, str], row: int, rubric: Mapping[str, Item]) -> tuple[Decision, list[str]]:
-    """A row, and what is wrong with it."""
+    """A row, and the errors in it."""
     wrong = []
     # grades.csv has an apostrophe before a name that a spreadsheet would mistake for a formula.
     student = cells["student"].removeprefix("'")
@@ -160,7 +160,7 @@ def test_and_part(place: str) -> tuple[str, str]:
 
 
 def _conflicts(decision: Decision, others: Iterable[Decision]) -> list[str]:
-    """What is wrong if two rows set the same points: which of them counts must not depend on their order."""
+    """Error messages if two rows set the same points, since the result must not depend on their order."""
     wrong = []
     for other in others:
         rows = f"rows {other.row} and {decision.row} both"
@@ -215,8 +215,8 @@ def decided_points(
 ) -> tuple[Fraction, list[Fraction]]:
     """The points of a test and of its parts after the decisions; parts add up to the test.
 
-    First points are set, then items change them: those of parts, then those of the whole test. Points stay between 0
-    and the maximum. A change to a whole test's points is spread over its parts, one after the other.
+    First, points are set. Then items change them: the items of parts first, the items of the whole test last. Points
+    stay between 0 and the maximum. A change to a whole test's points is spread over its parts, one after the other.
 
     Args:
         most: the maximum of the test.

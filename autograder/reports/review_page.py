@@ -25,7 +25,7 @@ def review_html(
 
     Args:
         reports: one per submission, with the staff's decisions. They are read once.
-        tables: what `read_tables` returns.
+        tables: the result of `read_tables`.
         pages: file names in the folder `staff` next to the page, by student.
         reviewers: who looks at which student.
         me: who looks at the page; "" if it is not served, so that nothing can be written.
@@ -50,7 +50,7 @@ def review_html(
 
 
 def places(report: Report) -> dict[str, dict[str, Any]]:
-    """Where points can be changed: stages, tests, and parts of tests, with their current points."""
+    """The places where points can be changed: stages, tests, and parts of tests, with their current points."""
     found = {}
     for stage in report.stages:
         found[stage.name] = {"points": points(stage.points), "most": stage.max_points, "status": "stage"}

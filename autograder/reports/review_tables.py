@@ -26,7 +26,7 @@ REQUIRED = {
     "rubric": rubric.COLUMNS,
     "requests": regrade_requests.REQUIRED,
 }
-SIGNED = {"review": ("who", "when"), "rubric": (), "requests": ("who", "when")}  # what is filled in here
+SIGNED = {"review": ("who", "when"), "rubric": (), "requests": ("who", "when")}  # columns that are filled in here
 Row = dict[str, str]
 
 
@@ -63,7 +63,7 @@ def _rows(sheet: Sheet, table: str) -> list[tuple[int, Row]]:
 def decisions(
     folder: Path, shown: Callable[[str], str] = str, **changed: Sheet
 ) -> tuple[dict[str, list[review_file.Decision]], list[str]]:
-    """The staff's decisions by student, and what batch would refuse; both name students as reviewers see them.
+    """The staff's decisions by student, and the errors that batch would find; both use the names that reviewers see.
 
     Args:
         shown: the name of a student as reviewers see it.
@@ -151,7 +151,7 @@ def _fill(sheet: Sheet, place: int, row: Row) -> None:
 
 
 def _unknown_place(place: str, reports: Mapping[str, Report]) -> list[str]:
-    """Say so if no report has this stage, test or part; a test that is forbidden as a whole has no parts."""
+    """An error message if no report has this stage, test or part; a test that is forbidden as a whole has no parts."""
     test, part = review_file.test_and_part(place)
     decision = review_file.Decision("", test, None, "", "", "", part)
     if not reports or any(not review_file.misfits(report, [decision]) for report in reports.values()):

@@ -34,7 +34,7 @@ def short_rows(test: TestResult) -> list[Row]:
         rows.append(Row("note", "The visible test passed, the hidden one did not:"))
     hint = "".join(test.hints[:1])
     if test.status == "error":
-        # An exception, its shapes and its line say more than the hint that they bring to mind.
+        # An exception, its shapes and its line are more helpful than the hint of a matching mistake.
         shapes = "".join(detail.removeprefix(SHAPES).strip() for detail in test.details if detail.startswith(SHAPES))
         rows += [Row("what", test.message), Row("numbers", f"Shapes: {shapes}" if shapes else ""), *lines_of_code(test)]
         rows += [Row("numbers", test.short), Row("numbers", hint)]

@@ -242,7 +242,7 @@ def _test(
 
 
 def _diagnostics(test: TestResult, assignment: Assignment, sources: Mapping[str, str]) -> list[Diagnostic]:
-    """The lines that a test is about: the wrong ones, that of an exception, or the graded function."""
+    """The lines that a test is about: the wrong lines, the line of an exception, or the graded function."""
     if test.status in ("fault", "blocked") or (test.status == "passed" and not test.message):
         return []
     wrong = [(mark.file, mark.line) for mark in test.marks if mark.state == "wrong"]

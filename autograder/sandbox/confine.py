@@ -96,7 +96,7 @@ def unsupported(landlock: bool = True) -> str:
     if platform.machine() not in ARCHITECTURES or sys.maxsize < 2**32:
         return f"workers can be confined only on {' and '.join(ARCHITECTURES)}, with a 64-bit Python"
     if not landlock and os.geteuid() != 0:
-        return "without Landlock, workers must switch to a different user, which only root can have them do"
+        return "without Landlock, workers must switch to a different user, which requires root"
     if not landlock and not libraries_are_public():
         return f"without Landlock, workers must switch to a different user, who cannot read Python in {sys.prefix}"
     if landlock and landlock_version() < 1:

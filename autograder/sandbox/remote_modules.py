@@ -88,7 +88,7 @@ class Student:
                 if module in self.code.unreadable:
                     raise NoFile(self.code.unreadable[module])
                 if stage := self.code.reported.get(module):
-                    raise Blocked(f"{module}.py cannot be imported; stage {stage} says why")
+                    raise Blocked(f"{module}.py cannot be imported; see stage {stage} for the reason")
                 self._ask({"do": "import", "module": module}, call=f"import {module}")
             except StudentFault as fault:
                 if fault.message.startswith("ModuleNotFoundError"):

@@ -39,7 +39,7 @@ def body_of(tensors: Mapping[str, np.ndarray]) -> bytes:
 class Foreign:
     """A returned value that is not an array: a tensor of an unusual type, or not a tensor at all.
 
-    A test that takes it for a list or tuple fails with what it is.
+    A test that uses it as a list or tuple fails, with a message that describes it.
     """
 
     description: str

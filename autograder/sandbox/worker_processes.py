@@ -43,7 +43,7 @@ OPTIONAL = {
 }
 
 
-@functools.lru_cache(maxsize=32)  # every stage of a submission asks for the same texts
+@functools.lru_cache(maxsize=32)  # the same texts are searched in every stage of a submission
 def optional_in(source: str) -> frozenset[str]:
     """The OPTIONAL modules that this source code may need."""
     return frozenset(name for name, words in OPTIONAL.items() if re.search(words, source))

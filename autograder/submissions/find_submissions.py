@@ -339,7 +339,7 @@ class Survey:
         not_hidden = [[name for name in names if not name.startswith(".")] for names in (folders, files, others)]
         self.uploads = uploads(name for name in not_hidden[1])
         if not any(self._is_wanted(upload.name) for upload in self.uploads.values()):
-            self.uploads = {}  # the resemblance of the names is a coincidence
+            self.uploads = {}  # the names resemble Canvas names only by coincidence
         self.uploads |= uploads(name for name in not_hidden[0] if MOODLE.fullmatch(name))
         self.folders, self.files, self.others = (
             [name for name in names if name not in self.uploads] for names in not_hidden

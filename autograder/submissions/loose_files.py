@@ -1,6 +1,6 @@
 """Find the student who owns a downloaded file: naming patterns of Canvas and Moodle, resubmissions, other archives.
 
-Canvas (lib/content_zipper.rb): `name_number of the student_number of the file_file`. `LATE_` precedes the first number
+Canvas (lib/content_zipper.rb): `name_STUDENT NUMBER_FILE NUMBER_file`. `LATE_` precedes the first number
 of a late file; `anon_code` replaces the name and number of anonymous students; `text.html` or `link.html` replaces the
 file's number and name. The name is the sortable name in lower case without spaces and punctuation (for a group, the
 group's), so it may contain underscores and digits.
@@ -27,7 +27,7 @@ OTHER_ARCHIVES = (".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz")
 ARCHIVES = (".zip", *OTHER_ARCHIVES)
 MAX_NAMED = 8
 AGAIN = "was handed in again: the later file counts"
-TWICE = "was handed in in two places under one name"
+TWICE = "was handed in twice, in two places under the same name"
 
 
 def without_number(name: str) -> tuple[str, int]:
@@ -48,7 +48,7 @@ class Upload:
     """A file or folder named by a platform."""
 
     student: str  # name_number, or anon_code
-    name: str  # the student's name for the file; for a Moodle folder, where its files belong
+    name: str  # the student's name for the file; for a Moodle folder, the path for its files
     user: str = ""  # the student's number or code in Canvas
     file: int = 0  # the file's number in Canvas
 

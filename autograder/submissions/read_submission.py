@@ -125,7 +125,7 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
     chosen, *others = sorted(folder for folder in folders if rank(folder) == best)
     if others:
         where = ", ".join(map(printable, [chosen, *others][:4]))
-        why = f"there are modules in several folders ({where}): hand in one"
+        why = f"there are modules in several folders ({where}): hand in only one of them"
         return replace(nothing_readable(name, why, assignment), left=_left(listing, set(), assignment))
 
     sources: dict[str, str] = {}
@@ -175,7 +175,7 @@ def _left(listing: Listing, counted: set[str], assignment: Assignment) -> tuple[
 
     def reason(path: str) -> str:
         if is_module(PurePosixPath(path).name, assignment.modules):
-            return "a module that cannot be read, or a different file counts"
+            return "a module that cannot be read, or that a different file replaces"
         return f"not a module of {assignment.name}"
 
     rest = ((path, why or reason(path)) for path, why in listing.files.items() if path not in counted)
@@ -235,7 +235,7 @@ def _missing(assignment: Assignment, files: Iterable[str] = ()) -> dict[str, str
 
 
 def _notes(listing: Listing, used: set[str]) -> tuple[str, ...]:
-    """Note the ignored files; those that Python would load by itself, and unusual ones, by name."""
+    """Return notes on ignored files, with the names of unusual ones and of those that Python would load by itself."""
     others = ((path, why) for path, why in listing.files.items() if path not in used)
     ignored = [path for path, why in others if why or path.lower().endswith(IMPORTED)]
     if not ignored:

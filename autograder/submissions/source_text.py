@@ -9,7 +9,7 @@ from autograder.submissions.untrusted_files import Unreadable
 OTHER_FILES = {  # the first bytes of such files
     b"PK\x03\x04": "a zip archive or an office document",
     b"%PDF": "a PDF document",
-    b"{\\rtf": "a text with formatting (RTF)",
+    b"{\\rtf": "a rich text document (RTF)",
     b"\xd0\xcf\x11\xe0": "an office document",
     b"\x1f\x8b": "a gzip archive",
     b"7z\xbc\xaf": "a 7-Zip archive",

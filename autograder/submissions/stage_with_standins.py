@@ -35,7 +35,7 @@ def code_of_stage(
     replaced = {module: [path for owner, path in others if owner == module] for module in assignment.modules}
     replaced = {module: paths for module, paths in replaced.items() if paths}
     withheld = {module: f"{module}.py contains something that is not allowed" for module in forbidden}
-    withheld |= {module: f"{module}.py cannot be imported, as stage {name} says" for module, name in reported.items()}
+    withheld |= {module: f"{module}.py cannot be imported (see stage {name})" for module, name in reported.items()}
     withheld |= submission.unreadable
     withheld = {module: why for module, why in withheld.items() if module not in stage.modules}
     return Code(

@@ -12,7 +12,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def kept(maxsize: int) -> Callable[[Function], Function]:
-    """Cache a function of a student's code, like `lru_cache`, until `forget` is called."""
+    """Cache a function whose argument is a student's code, like `lru_cache`, until `forget` is called."""
 
     def decorated(function: Function) -> Function:
         _CACHES.append(lru_cache(maxsize)(function))

@@ -28,9 +28,7 @@ FREE_SIZE = 64 * 1024
 ADDED = {
     **dict.fromkeys(("__MACOSX", ".DS_Store"), "macOS adds it"),
     **dict.fromkeys(("Thumbs.db", "desktop.ini"), "Windows adds it"),
-    **dict.fromkeys(
-        ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".venv"), "programs of Python add it"
-    ),
+    **dict.fromkeys(("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".venv"), "Python tools add it"),
     ".ipynb_checkpoints": "Jupyter adds it",
     **dict.fromkeys((".git", ".gitignore", ".gitattributes", ".gitkeep", ".github"), "it is there for git"),
     **dict.fromkeys((".vscode", ".idea"), "an editor adds it"),

@@ -71,10 +71,10 @@ def assignment_of_class(name: str | None, place: Path) -> tuple[Assignment, list
         if (fitting := _fitting(names, finished) or _fitting(names, unfinished))
     }
     if not candidates:
-        for error in broken().values():  # perhaps they are for this one
+        for error in broken().values():  # the modules may be for this assignment
             raise error
         names = " or ".join(each.name for each in everything)
-        raise UserError(f"{place} has no module of {names}: check the folder, or choose with --assignment NAME")
+        raise UserError(f"{place} has no module of {names}: check the folder, or choose one with --assignment NAME")
     # Students with modules of two assignments count for both; if most have both, only the instructor can decide.
     held = {each.name: sum(each in fitting for fitting in candidates.values()) for each in everything}
     of_most = [each for each in everything if 2 * held[each.name] > len(candidates)]

@@ -154,7 +154,7 @@ class Worker:
                 return tensor.clone()  # not a leaf of the graph (as in a model), so it may be changed in place
             return tensor
 
-        arguments = unflatten(request["args"], leaf, tuples=tuple)  # a student may compare one with a tuple
+        arguments = unflatten(request["args"], leaf, tuples=tuple)  # student code may compare one with a tuple
         keywords = {name: unflatten(value, leaf, tuples=tuple) for name, value in request["kwargs"].items()}
         standins = opened(not self.is_graded(target, request["method"]))
         chance = deterministic_dropout() if request["steady"] else contextlib.nullcontext()

@@ -1,4 +1,4 @@
-"""Import what a submission imports before any of its code runs, since a worker cannot read files afterwards."""
+"""Import a submission's modules early, before its code runs, since a worker cannot read files afterwards."""
 
 import contextlib
 import importlib
@@ -46,7 +46,7 @@ def import_all(texts: Iterable[str], modules: Iterable[str]) -> None:
 
 
 def read_fonts() -> None:
-    """Make matplotlib open its default fonts; each fork closes the files opened before."""
+    """Make matplotlib open its default fonts; each fork closes the files that were open before."""
     from matplotlib.backends import backend_agg
     from matplotlib.font_manager import FontProperties
 

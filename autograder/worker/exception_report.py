@@ -63,7 +63,7 @@ def syntax_words(error: SyntaxError) -> str:
 
 
 def _shapes(error: BaseException, line: str) -> str:
-    """Return the tensor shapes and integers behind the names in a line, if torch raised an exception about them."""
+    """Return the tensor shapes and integers that a line's names refer to, if torch raised an exception about them."""
     # A message may be very long; torch states the problem at the beginning.
     about = re.search(r"(?i)shape|size|dimension|index|elements|broadcast", str(error)[:1000])
     if not about or line.startswith("raise") or isinstance(error, SyntaxError):
@@ -93,7 +93,8 @@ def _shape_text(frame: FrameType, name: str) -> str:
 def _arguments(error: BaseException) -> str:
     """Return the arguments of the student's innermost function that an exception's message mentions, one per line.
 
-    The function may be given, with a wrong argument: "argument 'device' must be torch.device" does not name the caller.
+    A provided function may have received a wrong argument. A message such as "argument 'device' must be torch.device"
+    does not name its caller.
     """
     lines = ""
     for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):

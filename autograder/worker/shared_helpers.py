@@ -64,7 +64,7 @@ class Lender:
             try:
                 return nn.Module.__getattr__(model, name)
             except AttributeError:
-                # Constructors look up names that nobody defines (`register_buffer`): no reason to run the code.
+                # Constructors look up undefined names (in `register_buffer`), which is no reason to run the code.
                 if name.startswith("__") or name not in self.members:
                     raise
                 theirs = getattr(self.borrow(name), kind.__name__, None)

@@ -1,4 +1,4 @@
-"""An unconfined worker refuses what a confined one cannot do, so that students learn of it before they submit.
+"""Make an unconfined worker refuse all that a confined one cannot do, so that students notice before they submit.
 
 This is not a protection. In the student's own run, a module could read or write a file, or start a process or a
 thread. It would then fail in the graded run. Python reports such steps before they happen (PEP 578).

@@ -203,7 +203,7 @@ def teacher_forcing() -> Drawing:
         "Teacher forcing: all positions at once",
         "The decoder reads the true target shifted by one place: <s> The fox sneezes. At every position it predicts "
         "the next token: The fox sneezes </s>. A position is connected to itself and the positions before it, never "
-        "with later ones. All four predictions are made in one pass and compared with the true next tokens.",
+        "to later ones. All four predictions are made in one pass and compared with the true next tokens.",
     )
     d.text(105, 226, "encoder output", "strong")
     d.text(105, 248, "of: Der Fuchs niest.", "small")

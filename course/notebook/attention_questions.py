@@ -27,7 +27,7 @@ ATTENTION_QUESTIONS = {
         "b: at distance 0 each key finds its own value, and a narrow kernel shuts out all others.",
         (
             ("a", "The best estimate at a key is its own value. Which width gives that?"),
-            ("c", "With an infinite width the estimate is the mean of all. Is that close to the key's own value?"),
+            ("c", "With an infinite width the estimate is the mean of all values. Is that near the key's own value?"),
             ("d", "The loss depends on the width. Look at the first column of the table in part C."),
         ),
     ),
@@ -52,7 +52,7 @@ ATTENTION_QUESTIONS = {
     ),
     "scoring-memory": Question(
         312.5,
-        "It is (32, 100, 100, 256): 81,920,000 numbers of four bytes, 327,680,000 bytes, 312.5 MiB.",
+        "Its shape is (32, 100, 100, 256): 81,920,000 numbers of four bytes, 327,680,000 bytes, 312.5 MiB.",
         (
             (1.2, "That is the size of the scores. The input of w_v has h numbers for each pair."),
             (3.125, "Every query meets every key: 100 times 100 pairs."),
@@ -90,7 +90,7 @@ ATTENTION_QUESTIONS = {
         "The length is 10. All numbers are multiplied by 2 / 10: the 8 becomes 1.6.",
         (
             (2, "The length of the whole gradient is limited, not each number."),
-            (0.8, "That would be a length of 1."),
+            (0.8, "That is the result for a length of 1."),
         ),
         tolerance=0.001,
     ),
@@ -129,7 +129,7 @@ ATTENTION_QUESTIONS = {
         "d: the counts of all sentences are added up before anything is divided, so BLEU depends on them.",
         (
             ("a", "That is the mean of the two. A corpus BLEU adds up counts."),
-            ("b", "It adds the counts of both sentences, and those of the first are not 0."),
+            ("b", "Corpus BLEU adds the counts of both sentences, and those of the first are not 0."),
             ("c", "The words that the second sentence gets wrong are counted too."),
         ),
     ),

@@ -115,8 +115,8 @@ def best_tale_model(train: Callable[..., Any], note: str, task: Any = None, fold
     """Train a language model on the fairy tales for five minutes; the value is its bits per character on new tales.
 
     Args:
-        train: takes the task (`small_task("language model")`: `tokens`, `sizes`, `batch(step, seed)`) and the time of
-            `time.monotonic()` at which it must have ended, and returns a model.
+        train: takes the task (`small_task("language model")`: `tokens`, `sizes`, `batch(step, seed)`) and the deadline
+            on the clock of `time.monotonic()`, and returns a model.
         task: a different task with `measure(model)`.
 
     Raises:
@@ -129,6 +129,6 @@ def best_tale_model(train: Callable[..., Any], note: str, task: Any = None, fold
     model = train(task, end)
     if (late := time.monotonic() - end) > 1:
         raise UserError(
-            f"the training ended {late:.0f} seconds after its {MINUTES} minutes: watch the time in each step"
+            f"the training ended {late:.0f} seconds after its {MINUTES}-minute limit: check the time in each step"
         )
     return Leaderboard("fairy tales", "bits per character", folder=folder).enter(task.measure(model).figure, note)

@@ -82,7 +82,7 @@ class Points(float):
 
 
 def _announce(stage: "Stage") -> Any:
-    """Show that grading is in progress, since an endless loop takes long to time out; the verdict replaces the text."""
+    """Show that grading is in progress, since a timeout takes a while; the verdict replaces the text."""
     from IPython.display import display
 
     if "NBGRADER_EXECUTION" in os.environ:

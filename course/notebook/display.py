@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def working(words: str) -> Iterator[None]:
-    """Say in a live notebook what takes a while; the next output takes the place of the words."""
+    """Show a message in a live notebook while something takes long; the next output replaces it."""
     from IPython import get_ipython
     from IPython.display import clear_output
 
@@ -64,7 +64,7 @@ class Table:
 
 
 class Overview(Table):
-    """A table beside a drawing, which notebooks show as an image; on narrow pages, below it."""
+    """A table next to a drawing, which notebooks show as an image; on narrow pages, the table is below it."""
 
     def __init__(self, drawing: "Drawing", header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         super().__init__(header, rows)
@@ -103,7 +103,7 @@ def show(figure: "Figure", description: str, narrow: "Figure | None" = None) -> 
     """Display a figure in the page's theme, with alternative text.
 
     Args:
-        narrow: takes its place on narrow pages.
+        narrow: the figure that replaces it on narrow pages.
     """
     from IPython.display import HTML, display
     from matplotlib import pyplot as plt

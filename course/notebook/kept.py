@@ -1,4 +1,4 @@
-"""What a notebook keeps for a student: a JSON file next to it with predictions, answers or attempts."""
+"""Data that a notebook keeps for a student: a JSON file next to it with predictions, answers or attempts."""
 
 import contextlib
 import json
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def read_kept(path: Path) -> dict[str, Any]:
-    """Return what the file holds; nothing if it is missing or damaged."""
+    """Return the contents of the file; empty if it is missing or damaged."""
     try:
         known = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -10,7 +10,7 @@ from course.training.trainer import Trainer
 
 
 def compare(runs: Mapping[str, Trainer], test: Sequence[Pair], title: str) -> dict[str, Curve]:
-    """Train all runs, draw their curves, and count the held-out pairs that each gets exactly right.
+    """Train all runs, draw their curves, and count the held-out pairs that each run gets exactly right.
 
     An interrupt stops the current run. The next call does not repeat finished runs.
 

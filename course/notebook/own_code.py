@@ -57,7 +57,7 @@ def ask_about(stage: str, answers: str = "", folder: str | Path = ".", assignmen
     if not right:
         return f"First get full marks: check({stage!r}). Then there are questions about your code."
     progress = Progress(place / KEPT, stage)
-    with working("Running your code to make questions about it ..."):
+    with working("Running your code to generate questions about it ..."):
         paper = own_questions(place, chosen, found, progress.round)
     if not paper.questions:
         return "There are no questions about this code: it is too short, or its calls are too large."
@@ -163,7 +163,7 @@ class Asked:
 def heading_of(notebook: Path, function: str) -> str:
     """The last heading of a notebook before a text cell that names a function; "" if there is no such cell.
 
-    A heading that the notebook has more than once, such as "Your task", says nothing: then that of the part.
+    If the notebook has this heading more than once, such as "Your task", the heading of the part is returned instead.
     """
     try:
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]

@@ -92,7 +92,7 @@ QUESTIONS = {
     ),
     "mha-mask": Question(
         "c",
-        "c: (B, 1, 1, T_k). The mask is about keys. It holds for all heads and all queries of a sentence.",
+        "c: (B, 1, 1, T_k). The mask is about keys. It applies to all heads and all queries of a sentence.",
         (
             ("a", "Then T_k is on the axis of the queries: whole rows would be forbidden."),
             ("b", "Shapes are compared from the right: B would line up with the axis of the queries."),
@@ -174,12 +174,12 @@ QUESTIONS = {
         "Row i may attend to i + 1 keys: 1 + 2 + 3 + 4 + 5 + 6 = 21 of 36.",
         (
             (15, "A position may attend to itself: the diagonal is allowed."),
-            (36, "That is all cells. Those above the diagonal are forbidden."),
+            (36, "That is the number of all cells. Those above the diagonal are forbidden."),
         ),
     ),
     "decoder-loss": Question(
         1.386,
-        "(ln 2 + ln 8) / 2 = (0.693 + 2.079) / 2 = 1.386. Padding counts in neither the sum nor the number.",
+        "(ln 2 + ln 8) / 2 = (0.693 + 2.079) / 2 = 1.386. Padding is in neither the sum nor the count.",
         (
             (2.773, "That is the sum. The loss is the mean over the real tokens."),
             (0.924, "There are two real tokens, not three."),

@@ -26,7 +26,8 @@ MODEL_QUESTIONS = {
     ),
     "tagger-causal": Question(
         "d",
-        "d: its weights rely on what is now hidden. A model trained with one side has learned to do without the other.",
+        "d: its weights rely on tokens that are now hidden. A model trained with one side has learned to do "
+        "without the other.",
         (
             ("a", "Half of what it looked at is gone."),
             ("b", "The shapes fit: there is no error."),
@@ -40,7 +41,7 @@ MODEL_QUESTIONS = {
         (
             (64, "And <cls>?"),
             (193, "The channels of a patch are in one vector: they add no positions."),
-            (9, "8 x 8?"),
+            (9, "There are 8 rows of 8 patches."),
         ),
     ),
     "vit-projection": Question(
@@ -84,7 +85,7 @@ MODEL_QUESTIONS = {
         4,
         "The norm is the square root of 36 + 64, which is 10. All gradients are multiplied by 5 / 10, and 8 becomes 4.",
         (
-            (5, "Then it would have been clipped alone. The norm is that of both together."),
+            (5, "Then it would have been clipped separately. The norm is that of both gradients."),
             (2.857, "Did you take 6 + 8 = 14 as the norm?"),
         ),
         tolerance=0.01,

@@ -29,7 +29,7 @@ def boxcar(u: torch.Tensor) -> torch.Tensor:
         u: scaled distances, u >= 0, of any shape.
 
     Returns:
-        floating point numbers of the same shape and dtype as u (not booleans).
+        a floating-point tensor of the same shape and dtype as u (not booleans).
     """
     raise NotImplementedError("Stage 1: boxcar is not written yet")
 
@@ -41,7 +41,7 @@ def triangular(u: torch.Tensor) -> torch.Tensor:
         u: scaled distances, u >= 0, of any shape.
 
     Returns:
-        numbers of the same shape and dtype as u.
+        a tensor of the same shape and dtype as u.
     """
     raise NotImplementedError("Stage 1: triangular is not written yet")
 
@@ -53,7 +53,7 @@ def epanechnikov(u: torch.Tensor) -> torch.Tensor:
         u: scaled distances, u >= 0, of any shape.
 
     Returns:
-        numbers of the same shape and dtype as u.
+        a tensor of the same shape and dtype as u.
     """
     raise NotImplementedError("Stage 1: epanechnikov is not written yet")
 
@@ -70,7 +70,7 @@ def attention_pooling(
     The weight of a key is kernel(u) divided by the sum of kernel(u) over all keys of the same query, where u is the
     Euclidean distance between query and key divided by `width`.
 
-    The kernel may reach no key of a query: then all kernel values are 0, and 0 / 0 is NaN. Such a query attends to
+    If the kernel reaches no key of a query, all its kernel values are 0, and 0 / 0 is NaN. Such a query attends to
     its nearest key instead, with a weight of 1. If several keys are equally near, they share the weight equally.
 
     Args:
@@ -114,12 +114,12 @@ class KernelRegression(nn.Module):
         raise NotImplementedError("Stage 1: KernelRegression.forward is not written yet")
 
     def leave_one_out(self, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Predict each value from all *other* pairs, as if it were not known.
+        """Predict each value from all *other* pairs, as if it were unknown.
 
         Key i is also query i. But pair i itself gets the weight 0, whatever the kernel; the other weights of the row
         sum to 1. Where the kernel reaches no other key, the nearest other keys share the weight, as in
         `attention_pooling`. The mean squared error of these predictions is a loss for learning the width. The error
-        of `forward` is no such loss: it is smallest when the width is 0 and every pair looks at itself.
+        of `forward` is not: it is smallest when the width is 0 and every pair looks at itself.
 
         Args:
             keys: (n, d), n >= 2.

@@ -1,6 +1,6 @@
 """Stage 1: byte-pair encoding, from text to numbers (Sennrich and others, 2016; bytes as in GPT-2).
 
-A text is cut into words, and a word is a row of bytes. The ids 0 to 255 are the bytes. Merge number r joins two
+A text is cut into words, and a word is a sequence of bytes. The ids 0 to 255 are the bytes. Merge number r joins two
 neighbouring tokens into the new token 256 + r. The ids of special tokens come after all of these. Only Python's
 standard library is needed.
 """
@@ -15,14 +15,14 @@ PATTERN = re.compile(r"['\u2019](?:s|t|re|ve|m|ll|d)\b| ?[^\W\d_]+| ?\d+| ?(?:[^
 
 
 def split_words(text: str) -> list[bytes]:
-    """Given: cut a text into words, as UTF-8. Joined, the words are the text; no token crosses a word boundary."""
+    """Given: cut a text into words, as UTF-8. Joining the words restores the text; no token crosses a word boundary."""
     return [word.encode("utf-8") for word in PATTERN.findall(text)]
 
 
 def merge(ids: list[int], pair: Pair, new: int) -> list[int]:
-    """Replace a pair of neighbouring tokens by a new token, everywhere.
+    """Replace a pair of neighbouring tokens with a new token, everywhere.
 
-    Go from left to right; each token is used once. Merging (7, 7) in 7 7 7 gives new 7.
+    Go from left to right; each token is used once. Merging (7, 7) in [7, 7, 7] gives [new, 7].
 
     Args:
         ids: the tokens of a word.
@@ -38,10 +38,10 @@ def merge(ids: list[int], pair: Pair, new: int) -> list[int]:
 def count_pairs(words: dict[tuple[int, ...], int]) -> dict[Pair, int]:
     """Count how often two tokens are neighbours within a word.
 
-    Every place counts, also if two places overlap: 7 7 7 has the pair (7, 7) twice.
+    Every occurrence counts, even if two of them overlap: [7, 7, 7] contains the pair (7, 7) twice.
 
     Args:
-        words: the tokens of each different word, and how often this word occurs in the text.
+        words: the tokens of each distinct word, and how often the word occurs in the text.
 
     Returns:
         The count of each pair that occurs; a dict or a Counter.
@@ -50,24 +50,24 @@ def count_pairs(words: dict[tuple[int, ...], int]) -> dict[Pair, int]:
 
 
 def train(text: str, num_merges: int) -> list[Pair]:
-    """Learn merges: again and again, merge the most frequent pair of neighbours.
+    """Learn merges: repeatedly merge the most frequent pair of neighbours.
 
-    Cut the text into words with `split_words`; each begins as a tuple of bytes. Pairs are counted within words only.
-    If several pairs are equally frequent, the smallest one is taken, as Python compares tuples: (5, 9) is smaller than
-    (6, 2). A pair that occurs once is merged too.
+    Cut the text into words with `split_words`; each word starts as a tuple of bytes. Pairs are counted within words
+    only. If several pairs are equally frequent, take the smallest one, as Python compares tuples: (5, 9) is smaller
+    than (6, 2). A pair that occurs only once is merged too.
 
     Args:
-        text: what to learn from; it may be empty.
-        num_merges: how many merges to learn. There are fewer if no pair is left.
+        text: the text to learn from; it may be empty.
+        num_merges: the number of merges to learn. Training stops early if no pair is left.
 
     Returns:
-        The merged pairs in order. Merge number r makes the token 256 + r.
+        The merged pairs in order. Merge number r creates the token 256 + r.
     """
     raise NotImplementedError("Stage 1: train is not written yet")
 
 
 class Tokenizer:
-    """Turns text into ids and back, by learned merges.
+    """Turns text into ids and back, using learned merges.
 
     Attributes:
         rank: the number of each merge, by its pair: `rank[a, b]` is r if merge r joins a and b into 256 + r.
@@ -86,8 +86,8 @@ class Tokenizer:
     def encode_word(self, word: bytes) -> list[int]:
         """Apply the merges to one word, in the order in which they were learned.
 
-        Of all pairs of neighbours that have a merge, take the merge with the lowest number, and apply it everywhere in
-        the word. Repeat until no pair has a merge. This need not give the longest tokens.
+        Of all neighbouring pairs that have a merge, take the merge with the lowest number, and apply it everywhere in
+        the word. Repeat until no pair has a merge. This does not always produce the longest tokens.
 
         Args:
             word: UTF-8, as `split_words` returns it.
@@ -100,9 +100,9 @@ class Tokenizer:
     def encode(self, text: str) -> list[int]:
         """Encode a text, with special tokens.
 
-        From left to right, each occurrence of a special token's text becomes its id. Where several begin at the same
-        place, the longest one counts. The text between them is cut with `split_words`, and each word is encoded by
-        `encode_word`.
+        From left to right, each occurrence of a special token's text becomes its id. If several begin at the same
+        position, the longest one wins. The text between special tokens is cut with `split_words`, and each word is
+        encoded by `encode_word`.
 
         Args:
             text: any text; it may be empty.
@@ -116,10 +116,10 @@ class Tokenizer:
         """Turn ids into text.
 
         A letter may be spread over several tokens, so join all bytes before you decode them. Bytes that are not valid
-        UTF-8 become the replacement character, as `errors="replace"` does; they raise nothing.
+        UTF-8 become the replacement character, as with `errors="replace"`; they raise no exception.
 
         Args:
-            ids: any ids of this tokenizer, also in an order that no text has.
+            ids: any ids of this tokenizer, even in an order that no text produces.
 
         Returns:
             The text.

@@ -16,7 +16,7 @@ def online_softmax_step(
 ) -> State:
     """Read one more tile of keys.
 
-    The state of a query is about all keys that it has read so far: with s_j their scores and v_j their values,
+    The state of a query summarises all keys that it has read so far. With their scores s_j and values v_j,
 
         m = max of s_j,   total = sum of exp(s_j - m),   acc = sum of exp(s_j - m) v_j
 
@@ -30,8 +30,8 @@ def online_softmax_step(
         v: values of the new keys, (..., K, D_v).
 
     Returns:
-        The new m, total and acc. All are right also for a query that may not attend to any key so far: its m is -inf,
-        its sums are 0, and nothing is NaN. The arguments do not change.
+        The new m, total and acc. For a query that could not attend to any key so far, m is still -inf, the sums are
+        still 0, and nothing is NaN. The arguments do not change.
     """
     raise NotImplementedError("Stage 2: online_softmax_step is not written yet")
 
@@ -47,13 +47,13 @@ def tiled_attention(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Compute softmax(q k^T / sqrt(D)) v without ever building the matrix of all scores.
 
-    Queries are the last ones of the sequence: query i is at position T_k - T_q + i, key j at position j. With `causal`,
-    a query attends to the keys up to its own position. With `window` as well, only to the last `window` of these: at
-    position p, to p - window + 1, ..., p.
+    The queries come last in the sequence: query i is at position T_k - T_q + i, key j at position j. With `causal`,
+    a query attends to the keys up to its own position. With `window` as well, it attends only to the last `window` of
+    these: at position p, to the keys p - window + 1, ..., p.
 
     Take at most block_q queries at a time, and for these at most block_k keys at a time, with `online_softmax_step`;
-    where the tiles begin is up to you. No tensor may hold more scores or mask entries than block_q x block_k (for each
-    of the axes "..."). Skip tiles in which everything is hidden.
+    where the tiles begin is up to you. No tensor may hold more than block_q x block_k scores or mask entries (for each
+    index of the axes "..."). Skip tiles in which everything is hidden.
 
     Args:
         q: (..., T_q, D).
@@ -61,7 +61,7 @@ def tiled_attention(
         v: (..., T_k, D_v).
         block_q, block_k: the size of a tile. It need not divide T_q and T_k, and may be larger.
         causal: whether later keys are hidden.
-        window: the number of keys that a query sees at most; None hides nothing. Without `causal` it is None.
+        window: the largest number of keys that a query may see; None means no limit. Without `causal` it is None.
 
     Returns:
         out: (..., T_q, D_v). 0 for a query that sees no key.
@@ -74,13 +74,13 @@ def tiled_attention(
 def combine(
     out1: torch.Tensor, lse1: torch.Tensor, out2: torch.Tensor, lse2: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Attention to two sets of keys together, from the results for each set. No key is in both.
+    """Compute attention to the union of two sets of keys from the results for each set. No key is in both.
 
     Args:
         out1, out2: (..., T_q, D_v), as `tiled_attention` returns them: 0 for a query that sees no key.
         lse1, lse2: (..., T_q); -inf for a query that sees no key of this set.
 
     Returns:
-        out and lse for the union: (..., T_q, D_v) and (..., T_q). Also 0 and -inf for a query that sees no key at all.
+        out and lse for the union: (..., T_q, D_v) and (..., T_q). Again 0 and -inf for a query that sees no key at all.
     """
     raise NotImplementedError("Stage 2: combine is not written yet")

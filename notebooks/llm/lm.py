@@ -1,7 +1,7 @@
 """Stage 3: a modern language model: RoPE, QK-norm, grouped queries, sliding windows, SwiGLU, RMSNorm.
 
 In shapes, B = batch, T = positions, V = vocabulary, H = query heads, G = key and value heads, D = d_head =
-d_model / H. `variants` teaches the given parts: `RMSNorm`, `rotate`, `SwiGLU` and grouped queries.
+d_model / H. The assignment `variants` teaches the given parts: `RMSNorm`, `rotate`, `SwiGLU` and grouped queries.
 """
 
 import math
@@ -56,14 +56,14 @@ class SwiGLU(nn.Module):
 
 
 def hidden_keys(past: int, new: int, kept: int, window: int | None) -> torch.Tensor:
-    """Say which keys each new query may not attend to.
+    """Mark the keys that each new query may not attend to.
 
     The new queries are at the positions past, past + 1, ..., past + new - 1. The keys are `kept` keys from the cache,
     which are at the last `kept` positions before `past`, and then the keys of the new positions themselves. A query at
     position p attends to the keys at p - window + 1, ..., p; without a window, to all keys up to p.
 
     Args:
-        past: the number of positions that the model has read before.
+        past: the number of positions that the model has already read.
         new: the number of new positions, at least 1.
         kept: the number of keys in the cache, at most `past`.
         window: at least 1, or None for no window.
@@ -75,7 +75,7 @@ def hidden_keys(past: int, new: int, kept: int, window: int | None) -> torch.Ten
 
 
 class Attention(nn.Module):
-    """Causal self-attention with grouped queries, QK-norm, RoPE, and a window or none."""
+    """Causal self-attention with grouped queries, QK-norm, RoPE, and an optional window."""
 
     def __init__(
         self, d_model: int, num_heads: int, num_kv_heads: int, window: int | None = None, qk_norm: bool = True
@@ -113,13 +113,13 @@ class Attention(nn.Module):
     ) -> tuple[torch.Tensor, KeysValues]:
         """Let the new positions attend to the cached keys and to each other.
 
-        Query head h uses key and value head h // (H / G). Scores are divided by the root of D. Use `project` and
-        `hidden_keys`. The new cache holds the keys and values that later positions may still see: with a window, the
-        last window - 1 positions at most (none with a window of 1: tensors with an axis of size 0); without one, all.
+        Query head h uses key and value head h // (H / G). Divide the scores by the square root of D. Use `project` and
+        `hidden_keys`. The new cache holds the keys and values that later positions may still see. Without a window, it
+        holds all; with a window, at most the last window - 1 (none for a window of 1: an axis has size 0).
 
         Args:
             x: the new positions, (B, T_new, d_model), with T_new at least 1.
-            past: the number of positions before x. With a window it can be larger than the cache.
+            past: the number of positions before x. With a window, it can be larger than the number of cached keys.
             cache: keys and values of the last positions before x, (B, G, kept, D) each, oldest first; or None if there
                 are none.
 
@@ -131,7 +131,7 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """Given: one layer. Norms come before attention and network, or after them with `post_norm`."""
+    """Given: one layer. The norms come before attention and the network, or after them with `post_norm`."""
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ class Block(nn.Module):
 class LanguageModel(nn.Module):
     """A decoder-only Transformer whose output layer uses the weights of the embedding.
 
-    Layer i has the window windows[i % len(windows)]; None is no window. `qk_norm` and `post_norm` are for experiments.
+    Layer i uses windows[i % len(windows)]; None means no window. `qk_norm` and `post_norm` are for experiments.
     """
 
     def __init__(
@@ -215,7 +215,7 @@ class LanguageModel(nn.Module):
 
         Args:
             tokens: the new tokens, (B, T_new).
-            past: the number of tokens that the model has read before.
+            past: the number of tokens that the model has already read.
             caches: one for each block, or None at the beginning.
 
         Returns:

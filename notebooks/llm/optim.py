@@ -1,4 +1,4 @@
-"""Stage 4: what moves the weights: AdamW, Muon, and a schedule for the learning rate."""
+"""Stage 4: the optimizers AdamW and Muon, and a schedule for the learning rate."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -22,16 +22,16 @@ class AdamW(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
-        """Move every parameter that has a gradient g. Step number t of a parameter p, beginning with 1:
+        """Move every parameter that has a gradient g. In step t of a parameter p, counted from 1:
 
             m = beta1 m + (1 - beta1) g             the mean of gradients; m and v begin at 0
             v = beta2 v + (1 - beta2) g^2           the mean of squared gradients
-            p = p - lr * weight_decay * p           the decay sees neither m nor v
+            p = p - lr * weight_decay * p           the decay uses neither m nor v
             p = p - lr * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
 
         Each group in `self.param_groups` has its own "lr", "betas", "eps" and "weight_decay", which may change between
         steps. Keep t, m and v in `self.state[p]`, so that `state_dict()` saves them. A parameter without a gradient is
-        skipped: it does not move, and its t does not grow. Change parameters in place; gradients do not change.
+        skipped: it does not move, and its t does not increase. Change parameters in place; gradients do not change.
 
         Args:
             closure: not used here; it is None.
@@ -40,9 +40,9 @@ class AdamW(torch.optim.Optimizer):
 
 
 def orthogonalise(G: torch.Tensor, steps: int = 5) -> torch.Tensor:
-    """Bring the singular values of a matrix near 1, without computing them (Newton-Schulz; Jordan and others, 2024).
+    """Bring the singular values of a matrix close to 1 without computing them (Newton-Schulz; Jordan and others, 2024).
 
-    First X = G / (norm of G + 1e-7), with the Frobenius norm: the root of the sum of all squares. Then, `steps` times,
+    First, X = G / (norm of G + 1e-7), with the Frobenius norm: the root of the sum of all squares. Then, `steps` times,
 
         A = X X^T,   X = a X + (b A + c A A) X   with a, b, c = 3.4445, -4.7750, 2.0315
 
@@ -53,13 +53,13 @@ def orthogonalise(G: torch.Tensor, steps: int = 5) -> torch.Tensor:
         steps: how often to repeat.
 
     Returns:
-        (n, m). From a matrix of zeros comes a matrix of zeros.
+        (n, m). A matrix of zeros stays a matrix of zeros.
     """
     raise NotImplementedError("Stage 4: orthogonalise is not written yet")
 
 
 class Muon(torch.optim.Optimizer):
-    """Momentum whose steps are orthogonalised (Jordan and others, 2024); for matrices of hidden layers only."""
+    """Momentum with orthogonalised steps (Jordan and others, 2024); for matrices of hidden layers only."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Muon(torch.optim.Optimizer):
             p = p - lr * weight_decay * p
             p = p - lr * sqrt(max(1, n / m)) * direction
 
-        As in `AdamW`: options from the group, u in `self.state[p]`, parameters without a gradient are skipped.
+        As in `AdamW`: take the options from the group, keep u in `self.state[p]`, skip parameters without a gradient.
 
         Args:
             closure: not used here; it is None.
@@ -89,7 +89,7 @@ class Muon(torch.optim.Optimizer):
 
 
 def split(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-    """Sort the parameters of a model for two optimizers.
+    """Divide the parameters of a model between two optimizers.
 
     Muon gets each parameter with two axes, except the weight of an `nn.Embedding`, wherever it is in the model and
     whatever it is called. A parameter that two modules share counts as an embedding if one of them is an embedding.
@@ -98,7 +98,7 @@ def split(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
         model: any model.
 
     Returns:
-        The parameters for Muon, and all others for AdamW. Each parameter is in one list, once; in any order.
+        The parameters for Muon, and all others for AdamW. Each parameter is in exactly one list, once, in any order.
     """
     raise NotImplementedError("Stage 4: split is not written yet")
 
@@ -113,8 +113,8 @@ def wsd(step: int, total: int, warmup: int, decay: int, floor: float = 0.0) -> f
     Args:
         step: the number of the step, beginning with 0; it may be larger than `total`.
         total: the number of steps of the whole training.
-        warmup, decay: how many steps rise and fall; 0 is allowed.
-        floor: the smallest factor at the end.
+        warmup, decay: the number of steps in which the factor rises and falls; 0 is allowed.
+        floor: the smallest factor, reached at the end.
 
     Returns:
         The factor.

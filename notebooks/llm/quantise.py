@@ -5,7 +5,7 @@ from torch import nn
 
 
 def quantise(W: torch.Tensor, bits: int, group: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Round a matrix to whole numbers, with a scale for each group of neighbouring weights of a row.
+    """Round a matrix to whole numbers, with a scale for each group of neighbouring weights in a row.
 
     With top = 2^(bits - 1) - 1, the scale of a group is its largest absolute value divided by top, or 1 if all its
     weights are 0. Each weight is divided by its scale and rounded to the nearest whole number, as `torch.round` does.
@@ -14,11 +14,11 @@ def quantise(W: torch.Tensor, bits: int, group: int) -> tuple[torch.Tensor, torc
     Args:
         W: (out, in), where `in` is a multiple of `group`.
         bits: 2 to 8.
-        group: the number of neighbouring weights of a row that share a scale.
+        group: the number of neighbouring weights in a row that share a scale.
 
     Returns:
         numbers: (out, in), of type int8.
-        scales: (out, in / group), of the type of W.
+        scales: (out, in / group), with the dtype of W.
     """
     raise NotImplementedError("Stage 6: quantise is not written yet")
 
@@ -31,7 +31,7 @@ def dequantise(numbers: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
         scales: (out, in / group).
 
     Returns:
-        (out, in), of the type of the scales: each number times the scale of its group.
+        (out, in), with the dtype of the scales: each number times the scale of its group.
     """
     raise NotImplementedError("Stage 6: dequantise is not written yet")
 
@@ -39,7 +39,7 @@ def dequantise(numbers: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
 def pack(numbers: torch.Tensor) -> torch.Tensor:
     """Put two whole numbers from -8 to 7 into one byte.
 
-    Add 8 to each number, so that it goes from 0 to 15. Of two neighbours in a row, the first becomes the low four bits
+    Add 8 to each number, so it ranges from 0 to 15. Of two neighbours in a row, the first becomes the low four bits
     of the byte, the second the high four bits: byte = first + 16 * second.
 
     Args:
@@ -80,13 +80,13 @@ class PackedLinear(nn.Module):
 
     @torch.no_grad()
     def store(self, weight: torch.Tensor) -> None:
-        """Given: take the weights of a linear map, (out, in), in four bits."""
+        """Given: store the weights of a linear map, (out, in), in four bits each."""
         numbers, scales = quantise(weight, 4, self.group)
         self.packed.copy_(pack(numbers))
         self.scales.copy_(scales)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Apply the map: unpack the weights, multiply with x, and forget them again.
+        """Apply the map: unpack the weights, multiply x by them, and discard them.
 
         Args:
             x: (..., in).

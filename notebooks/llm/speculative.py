@@ -30,7 +30,7 @@ def verify(target: torch.Tensor, draft: torch.Tensor, tokens: list[int], accept:
     """Keep some of the guessed tokens and add one, so that all are distributed as if the target had drawn them.
 
     Go through the guesses in order. Guess i is kept if accept[i] * draft[i, token] < target[i, token]. At the first
-    guess that is not kept, draw a token from the residual max(target[i] - draft[i], 0) with u in its place, and stop.
+    guess that is not kept, use u to draw a token from the residual max(target[i] - draft[i], 0) instead, and stop.
     If all are kept, draw one more token from target[K] with u.
 
     Args:
@@ -53,9 +53,9 @@ def speculate(
 
     Each round: the draft model draws K guesses one after the other, each from the probabilities after all tokens so
     far, guesses included. The target model reads the tokens and all guesses in one call. `verify` then decides. Repeat
-    until there are `length` new tokens; drop those that are too many.
+    until there are `length` new tokens; drop any extra tokens.
 
-    The random numbers are used in this order: in each round one for each guess, then K for `accept`, then one for u.
+    The random numbers are used in this order: in each round, one for each guess, then K for `accept`, then one for u.
 
     Args:
         target: the target model.
@@ -66,6 +66,6 @@ def speculate(
         uniforms: random numbers; `next(uniforms)` returns the next one.
 
     Returns:
-        The new tokens, and the number of calls of the target model.
+        The new tokens, and the number of calls to the target model.
     """
     raise NotImplementedError("Stage 7: speculate is not written yet")

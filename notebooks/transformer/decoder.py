@@ -102,8 +102,8 @@ class TransformerDecoderLayer(nn.Module):
 class TransformerDecoder(nn.Module):
     """A stack of decoder layers, with an output layer on top if `output_layer_size` is given.
 
-    The order of the arguments differs: here the decoder's masks come first, in the layer `encoder_out` does.
-    Pass them by name.
+    The stack and the layer take their arguments in different orders. Here the decoder's masks come first; in the layer,
+    `encoder_out` comes first. Pass them by name.
     """
 
     def __init__(
@@ -174,11 +174,11 @@ class TransformerDecoder(nn.Module):
         Args:
             x: the embedded target so far, (B, T_d, d_model).
             decoder_padding_mask, decoder_attention_mask, encoder_out, encoder_padding_mask: as in `forward`.
-            cache: for each layer its outputs at the earlier positions, (B, T_d - 1, d_model); None at the first step.
+            cache: for each layer, its outputs at the earlier positions, (B, T_d - 1, d_model); None at the first step.
 
         Returns:
             y: (B, 1, d_model) or (B, 1, output_layer_size), the output at the last position.
-            new_cache: a new list, for each layer its outputs at all positions, (B, T_d, d_model).
+            new_cache: a new list: for each layer, its outputs at all positions, (B, T_d, d_model).
         """
         # Compute new_cache and y (before the output layer).
         raise NotImplementedError("Stage 5: TransformerDecoder.forward_one_step_ec is not written yet")

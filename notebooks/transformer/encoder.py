@@ -12,7 +12,7 @@ class TransformerEncoderLayer(nn.Module):
 
         x = LayerNorm(x + Dropout(Sublayer(x)))
 
-    The same feed-forward network is applied to each position alone: FFN(x) = max(0, x W_1 + b_1) W_2 + b_2.
+    The same feed-forward network is applied to each position separately: FFN(x) = max(0, x W_1 + b_1) W_2 + b_2.
     """
 
     def __init__(

@@ -38,9 +38,9 @@ class MultiHeadAttention(nn.Module):
         """Project the inputs with W_q, W_k and W_v and split each result into heads.
 
         Args:
-            Q: input of the queries, (B, T_q, d_model).
-            K: input of the keys, (B, T_k, d_model).
-            V: input of the values, (B, T_k, d_model), with one value for each key.
+            Q: the input for the queries, (B, T_q, d_model).
+            K: the input for the keys, (B, T_k, d_model).
+            V: the input for the values, (B, T_k, d_model), with one value for each key.
 
         Returns:
             q: (B, H, T_q, d_k), k: (B, H, T_k, d_k), v: (B, H, T_k, d_k).
@@ -80,7 +80,7 @@ class MultiHeadAttention(nn.Module):
         Returns:
             (B, T_q, d_model): the concatenated heads. W_o is not applied here.
 
-        A query without any allowed key should still give finite numbers; their values do not matter and are not
+        A query without any allowed key should still have a finite result; its values do not matter and are not
         graded. Scores in one call may be large, both positive and negative, such as 1000 and -1000.
         """
         # Compute x, (B, H, T_q, d_k). The last lines merge its heads.

@@ -37,7 +37,7 @@ def length_to_padding_mask(
 def subsequent_mask(
     size: int, device: str | torch.device | None = None, dtype: torch.dtype = torch.long
 ) -> torch.Tensor:
-    """Create the causal mask (size, size): 1 above the diagonal, where a position would look at later ones.
+    """Create the causal mask (size, size): 1 above the diagonal, where a position would look at later positions.
 
     For example, size 3 gives
 
@@ -158,10 +158,10 @@ class Transformer(nn.Module):
             max_output_length: the largest number of tokens to predict per sentence.
 
         Returns:
-            decoded: for each sentence its tokens, a 1-D LongTensor: sos, the predicted tokens, and eos if the model
+            decoded: for each sentence, its tokens as a 1-D LongTensor: sos, the predicted tokens, and eos if the model
                 produced it. At most max_output_length + 1 tokens.
-            caches: for each sentence the cache of the last step: a list with one tensor (1, T, d_model) per layer, with
-                T = len(decoded) - 1, because the last token is never fed to the decoder.
+            caches: for each sentence, the cache of the last step: a list with one tensor (1, T, d_model) per layer,
+                with T = len(decoded) - 1, because the last token is never fed to the decoder.
         """
         enc_output, _ = self.forward_encoder(src, src_lengths)
         decoded_list: list[torch.Tensor] = []

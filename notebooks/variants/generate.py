@@ -17,13 +17,13 @@ Cache = list[tuple[torch.Tensor, torch.Tensor]]
 def forward_cached(
     model: DecoderTransformer, tokens: torch.Tensor, cache: Cache | None = None
 ) -> tuple[torch.Tensor, Cache]:
-    """Read more tokens: return what `model(all tokens)` returns at the new positions, without reading the old tokens.
+    """Read more tokens: return what `model(all tokens)` returns at the new positions, without rereading the old ones.
 
     In each layer, project only the new tokens. Append their keys and values to the cached ones. The new queries attend
-    to all of them: the query of the i-th new token attends to the T_past old keys and to the new keys up to its own.
-    The new tokens are at positions T_past, T_past + 1, ... All other steps treat each position by itself. Use the parts
-    that the model's constructor creates (`model.blocks[0].attention.W_qkv`, ...). There is no dropout, because text is
-    generated in evaluation mode.
+    to all of them. The query of the i-th new token attends to the T_past old keys and to the new keys up to its own.
+    The new tokens are at positions T_past, T_past + 1, ... All other steps treat each position separately. Use the
+    parts that the model's constructor creates (`model.blocks[0].attention.W_qkv`, ...). There is no dropout, because
+    text is generated in evaluation mode.
 
     Args:
         model: the language model of stage 3.
@@ -52,18 +52,18 @@ def filter_logits(
     2. top-k: keep the k largest logits (all, if k is larger than V);
     3. top-p (Holtzman et al., 2020): sort the remaining tokens by probability, and keep the smallest number of tokens
        whose probabilities together reach p. Use the probabilities after the first two steps, which add up to 1 again.
-       The token with which the sum reaches p is kept, so the best token always remains. p = 1 keeps all tokens.
+       The token that makes the sum reach p is kept, so the best token always remains. p = 1 keeps all tokens.
 
     Args:
-        logits: (..., V), with any number of axes before the last; each row is filtered by itself. The argument does
-            not change.
+        logits: (..., V), with any number of axes before the last; each row is filtered separately. The argument
+            does not change.
         temperature: larger than 0.
         top_k: at least 1; None skips the step.
         top_p: above 0 and up to 1; None skips the step.
 
     Returns:
         (..., V): logits whose softmax is the new distribution. A token that is cut off gets the logit -inf, so its
-        probability is exactly 0. Tests compare the softmax, so any other logits with the same softmax are right, too.
+        probability is exactly 0. Tests compare the softmax, so any other logits with the same softmax are fine.
         Ties at the cut-off are not graded.
     """
     raise NotImplementedError("Stage 4: filter_logits is not written yet")
@@ -89,15 +89,15 @@ def generate(
     Args:
         model: a language model in evaluation mode.
         prompt: (B, T) with T from 1 to `model.max_len`. All prompts of a batch have the same length.
-        max_new_tokens: how many tokens to add to each prompt. It may be 0.
+        max_new_tokens: the number of tokens to add to each prompt; it may be 0.
         generator: the source of random numbers, or None for greedy decoding.
         temperature: as in `filter_logits`.
         top_k: as in `filter_logits`.
         top_p: as in `filter_logits`.
 
     Returns:
-        (B, T + new): the prompts and the new tokens. It never has more than `model.max_len` tokens: generation ends
-        early there. The prompt itself does not change. No token ends a text: the code that displays a text cuts it off
-        after the end token.
+        (B, T + new): the prompts and the new tokens. No text gets longer than `model.max_len` tokens: generation
+        stops at that length. The prompt itself does not change. No token ends the generation: the code that displays a
+        text cuts it off after the end token.
     """
     raise NotImplementedError("Stage 4: generate is not written yet")

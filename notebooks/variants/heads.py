@@ -4,11 +4,11 @@ In shapes, B = batch, T = positions, H = heads, d_head = d_model / H.
 
 A mask is a boolean tensor in which True means "may not be attended to". It has one of these shapes:
 
-    (1, T, T)   the same mask for the whole batch, as a causal mask, True above the diagonal
+    (1, T, T)   the same mask for the whole batch, such as a causal mask, True above the diagonal
     (B, T, T)   one mask for each sequence
-    (B, 1, T)   for each sequence, the same keys are forbidden to all queries, as in a padding mask
+    (B, 1, T)   for each sequence, the same keys are masked for all queries, as in a padding mask
 
-If entry [b, i, j] is True, query i of sequence b may not attend to key j. None means that nothing is forbidden. If a
+If entry [b, i, j] is True, query i of sequence b may not attend to key j. None means that nothing is masked. If a
 query may attend to nothing at all, the results must still be finite; their values do not matter.
 """
 
@@ -31,8 +31,8 @@ class AttentionHead(nn.Module):
     def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Attend from every position to the positions that the mask allows.
 
-        Divide the scores by the root of d_head, not of d_model. Apply dropout to the weights, after the softmax.
-        Scores may be large, positive or negative, such as 1000 or -1000.
+        Divide the scores by the square root of d_head, not of d_model. Apply dropout to the weights, after the softmax.
+        Scores may be very large or very small, such as 1000 or -1000.
 
         Args:
             x: (B, T, d_model), the input for queries, keys and values.

@@ -11,12 +11,12 @@ from torch import nn
 
 
 class LayerNorm(nn.Module):
-    """Layer normalisation (Ba, Kiros and Hinton, 2016): every feature vector is normalised by itself.
+    """Layer normalisation (Ba, Kiros and Hinton, 2016): every feature vector is normalised separately.
 
         y = weight * (x - mean) / sqrt(variance + eps) + bias
 
     Mean and variance are taken over the last axis, one pair for every position. Use the biased variance: the sum of the
-    squared distances from the mean, divided by `size` and not by `size - 1`. `eps` is added to the variance,
+    squared distances from the mean, divided by `size`, not by `size - 1`. `eps` is added to the variance,
     under the root.
     """
 
@@ -66,7 +66,7 @@ class FeedForward(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Apply the network to each position by itself, with the `gelu` of this module.
+        """Apply the network to each position separately, with `gelu` from this module.
 
         Args:
             x: (B, T, d_model).

@@ -1,4 +1,4 @@
-"""Stage 5: an encoder that assigns a tag to every token; it looks to both sides, as BERT does (Devlin et al., 2019).
+"""Stage 5: an encoder that assigns a tag to every token; like BERT (Devlin et al., 2019), it looks in both directions.
 
 In shapes, B = batch, T = positions. The layers are the same as in the language model (pre-norm, GELU, learned
 positions); only the mask and the output differ.
@@ -38,8 +38,8 @@ class EncoderTransformer(AbstractTransformer):
             logits = output_layer(LayerNorm(x))
 
         Compute the padding mask from the lengths, not from `padding_idx`: True from position `lengths[b]` on. Its
-        shape is (B, 1, T). The tokens in the padding must not change the logits inside a sequence. The logits of a
-        sequence of length 0 must be finite; their values do not matter, and neither do the logits at padding.
+        shape is (B, 1, T). The padding tokens must not affect the logits within a sequence. The logits of a
+        sequence of length 0 must be finite; their values do not matter. Nor do the logits at padded positions.
 
         Args:
             tokens: token indices, (B, T). T may be larger than all lengths.

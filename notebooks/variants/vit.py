@@ -14,9 +14,9 @@ from torch import nn
 class PatchEmbedding(nn.Module):
     """Cuts an image into patches of P x P pixels and maps each of them to a vector.
 
-    The patches are read like a page: from left to right, then from top to bottom. Within a patch the C * P * P numbers
-    are in the order channel, row, column: first all pixels of channel 0, row by row, then all pixels of channel 1. A
-    convolution with kernel size and stride P computes the same.
+    The patches are read like a page: from left to right, then from top to bottom. Within a patch, the C * P * P numbers
+    are in the order channel, row, column. All pixels of channel 0 come first, row by row, then all pixels of channel 1.
+    A convolution with kernel size and stride P computes the same result.
     """
 
     def __init__(self, img_size: int | tuple[int, int], patch_size: int, channels: int, d_model: int) -> None:
@@ -54,7 +54,7 @@ class ViTBlock(nn.Module):
         self.feed_forward = FeedForward(d_model, d_ff, dropout)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Apply both sub-layers (pre-norm), without a mask: every patch sees every other.
+        """Apply both sub-layers (pre-norm), without a mask: every patch sees every other patch.
 
         Args:
             x: (B, 1 + N, d_model).

@@ -29,7 +29,7 @@ def boxcar(u: torch.Tensor) -> torch.Tensor:
         u: scaled distances, u >= 0, of any shape.
 
     Returns:
-        floating point numbers of the same shape and dtype as u (not booleans).
+        a floating-point tensor of the same shape and dtype as u (not booleans).
     """
     ### BEGIN SOLUTION
     return (u <= 1).to(u.dtype)
@@ -43,7 +43,7 @@ def triangular(u: torch.Tensor) -> torch.Tensor:
         u: scaled distances, u >= 0, of any shape.
 
     Returns:
-        numbers of the same shape and dtype as u.
+        a tensor of the same shape and dtype as u.
     """
     ### BEGIN SOLUTION
     return torch.clamp(1 - u, min=0)
@@ -57,7 +57,7 @@ def epanechnikov(u: torch.Tensor) -> torch.Tensor:
         u: scaled distances, u >= 0, of any shape.
 
     Returns:
-        numbers of the same shape and dtype as u.
+        a tensor of the same shape and dtype as u.
     """
     ### BEGIN SOLUTION
     return 0.75 * torch.clamp(1 - u**2, min=0)
@@ -76,7 +76,7 @@ def attention_pooling(
     The weight of a key is kernel(u) divided by the sum of kernel(u) over all keys of the same query, where u is the
     Euclidean distance between query and key divided by `width`.
 
-    The kernel may reach no key of a query: then all kernel values are 0, and 0 / 0 is NaN. Such a query attends to
+    If the kernel reaches no key of a query, all its kernel values are 0, and 0 / 0 is NaN. Such a query attends to
     its nearest key instead, with a weight of 1. If several keys are equally near, they share the weight equally.
 
     Args:
@@ -95,7 +95,7 @@ def attention_pooling(
     distances = torch.cdist(queries, keys)  # (n_q, n_k)
     reached = kernel(distances / width)
     nearest = (distances == distances.amin(dim=1, keepdim=True)).to(reached.dtype)
-    # Chosen before the division: gradients through a 0 / 0 are NaN even where its result is not taken.
+    # Chosen before the division: gradients through 0 / 0 are NaN even where its result is not used.
     reached = torch.where((reached == 0).all(dim=1, keepdim=True), nearest, reached)
     weights = reached / reached.sum(dim=1, keepdim=True)
     return weights @ values, weights
@@ -130,12 +130,12 @@ class KernelRegression(nn.Module):
         ### END SOLUTION
 
     def leave_one_out(self, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Predict each value from all *other* pairs, as if it were not known.
+        """Predict each value from all *other* pairs, as if it were unknown.
 
         Key i is also query i. But pair i itself gets the weight 0, whatever the kernel; the other weights of the row
         sum to 1. Where the kernel reaches no other key, the nearest other keys share the weight, as in
         `attention_pooling`. The mean squared error of these predictions is a loss for learning the width. The error
-        of `forward` is no such loss: it is smallest when the width is 0 and every pair looks at itself.
+        of `forward` is not: it is smallest when the width is 0 and every pair looks at itself.
 
         Args:
             keys: (n, d), n >= 2.
@@ -148,7 +148,7 @@ class KernelRegression(nn.Module):
         ### BEGIN SOLUTION
         own = torch.eye(len(keys), dtype=torch.bool, device=keys.device)  # (n, n), True on the diagonal
         distances = torch.cdist(keys, keys)  # (n, n)
-        # The kernel sees finite distances only, for the gradient of an infinite one would be NaN.
+        # The kernel sees only finite distances: the gradient of an infinite distance would be NaN.
         reached = self.kernel(distances / self.log_width.exp()).masked_fill(own, 0)
         distances = distances.masked_fill(own, math.inf)
         nearest = (distances == distances.amin(dim=1, keepdim=True)).to(reached.dtype)

@@ -14,7 +14,7 @@ def masked_softmax(scores: torch.Tensor, valid_lens: torch.Tensor | None = None)
     """The softmax over the keys, where a query may attend only to the first few keys.
 
     Args:
-        scores: (B, T_q, T_k); they may be large, such as 1000 or -1000. Return a new tensor and do not change them.
+        scores: (B, T_q, T_k); they may be large, such as 1000 or -1000. Return a new tensor; do not change the scores.
         valid_lens: the number of allowed keys; a length of n allows keys 0 to n - 1. Integers: (B,) with one length
             for all queries of a sequence, or (B, T_q) with one length for each query. None allows all keys.
 
@@ -38,7 +38,7 @@ def masked_softmax(scores: torch.Tensor, valid_lens: torch.Tensor | None = None)
 class DotProductAttention(nn.Module):
     """Attention with the score q^T k / sqrt(d), for queries and keys of the same size d.
 
-    `attention_weights` holds the weights of the last call from before dropout, (B, T_q, T_k). It is empty before the
+    `attention_weights` holds the weights of the last call, before dropout, (B, T_q, T_k). It is empty before the
     first call.
     """
 
@@ -77,7 +77,7 @@ class DotProductAttention(nn.Module):
 class BilinearAttention(nn.Module):
     """Attention with the score q^T M k / sqrt(key_size), for queries and keys of different sizes.
 
-    `attention_weights` holds the weights of the last call from before dropout, (B, T_q, T_k). It is empty before the
+    `attention_weights` holds the weights of the last call, before dropout, (B, T_q, T_k). It is empty before the
     first call.
     """
 
@@ -118,7 +118,7 @@ class BilinearAttention(nn.Module):
 class AdditiveAttention(nn.Module):
     """Attention with the score w_v^T tanh(W_q q + W_k k): a network with one hidden layer of `hidden_size`.
 
-    `attention_weights` holds the weights of the last call from before dropout, (B, T_q, T_k). It is empty before the
+    `attention_weights` holds the weights of the last call, before dropout, (B, T_q, T_k). It is empty before the
     first call.
     """
 

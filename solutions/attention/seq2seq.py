@@ -58,7 +58,7 @@ class AttentionDecoder(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def predict(self, state: torch.Tensor, context: torch.Tensor, embedded: torch.Tensor) -> torch.Tensor:
-        """Score the next token, from everything known in a step.
+        """Score the next token from everything that is known in a step.
 
         Args:
             state: the *new* state, (..., h).
@@ -85,7 +85,7 @@ class AttentionDecoder(nn.Module):
             token: the token of this step, (B,), LongTensor.
             state: the previous state, (B, h).
             enc_outputs: (B, T_e, 2h), from the encoder.
-            src_lengths: (B,). Source positions from the length on are padding, and get no attention.
+            src_lengths: (B,). Source positions at or beyond the length are padding and get no attention.
 
         Returns:
             logits: (B, V), scores before the softmax.
@@ -155,7 +155,7 @@ class Seq2Seq(nn.Module):
     ) -> torch.Tensor:
         """Encode the source and decode the known target (teacher forcing).
 
-        No result depends on the other sentences of the batch, nor on how far the batch is padded.
+        Results depend neither on the other sentences of the batch nor on the amount of padding.
 
         Args:
             src: token indices, (B, T_e).
@@ -164,7 +164,7 @@ class Seq2Seq(nn.Module):
             tgt_lengths: (B,), the number of tokens of each target.
 
         Returns:
-            (B, T_d, V), scores before the softmax; 0 where tgt is padding (positions from tgt_lengths on).
+            (B, T_d, V), scores before the softmax; 0 where tgt is padding (positions >= tgt_lengths).
         """
         ### BEGIN SOLUTION
         enc_outputs, state = self.encoder(src, src_lengths)
@@ -189,7 +189,7 @@ class Seq2Seq(nn.Module):
 
         Returns:
             (B, T), LongTensor: each row is sos_idx, the predicted tokens up to and including eos_idx, then pad_idx.
-            T = 1 + the tokens of the longest prediction, so at most max_output_length + 1.
+            T = 1 + the length of the longest prediction, so at most max_output_length + 1.
         """
         ### BEGIN SOLUTION
         enc_outputs, state = self.encoder(src, src_lengths)
@@ -213,8 +213,8 @@ def sentence_bleu(candidate: Sequence[Hashable], reference: Sequence[Hashable], 
     p_n is the number of the candidate's n-grams that are also in the reference, divided by the number of all its
     n-grams, len(candidate) - n + 1. An n-gram counts at most as often as it occurs in the reference.
 
-    A candidate of fewer than k tokens has no n-grams for the largest n: then only n = 1 to len(candidate) count. An
-    empty candidate gives 0.
+    A candidate with fewer than k tokens has no n-grams for the largest n: then only n = 1 to len(candidate) count. The
+    BLEU of an empty candidate is 0.
 
     Args:
         candidate: the tokens of a translation, words or indices.

@@ -1,7 +1,7 @@
-"""Stage 5: look inside a language model of `lm.py`.
+"""Stage 5: look inside a language model from `lm.py`.
 
 In shapes, L = layers, B = batch, T = positions, H = query heads, V = vocabulary. Nothing here needs gradients (you need
-not switch them off), and nothing changes a weight.
+not switch them off), and nothing changes the weights.
 """
 
 import math
@@ -15,13 +15,13 @@ from lm import LanguageModel, hidden_keys
 
 @dataclass(frozen=True)
 class Run:
-    """What a model computed for a batch of tokens.
+    """The intermediate results of a model for a batch of tokens.
 
     Attributes:
         stream: the residual stream before the first layer and after each layer, (L + 1, B, T, d_model).
         weights: the attention weights, (L, B, H, T, T), a row for each query.
         heads: the outputs of the heads before W_o, (L, B, T, H, d_head).
-        mlps: what each feed-forward network adds to the stream, (L, B, T, d_model).
+        mlps: the outputs of the feed-forward networks, which are added to the stream, (L, B, T, d_model).
     """
 
     stream: torch.Tensor
@@ -32,7 +32,7 @@ class Run:
 
 @torch.no_grad()
 def run(model: LanguageModel, tokens: torch.Tensor) -> Run:
-    """Given: let a model of `lm.py` (norms before the sub-layers) read tokens, (B, T), and keep what it computes."""
+    """Given: run a model from `lm.py` (norms before the sub-layers) on tokens, (B, T); keep intermediate results."""
     x, T = model.embedding(tokens), tokens.size(1)
     stream, weights, heads, mlps = [x], [], [], []
     for block in model.blocks:
@@ -53,7 +53,7 @@ def run(model: LanguageModel, tokens: torch.Tensor) -> Run:
 def logit_lens(model: LanguageModel, stream: torch.Tensor) -> torch.Tensor:
     """Ask after each layer: what would the model predict if it ended here?
 
-    The answer is what the model's last norm and its output layer make of the stream. The output layer is the embedding
+    To answer, apply the model's last norm and its output layer to the stream. The output layer is the embedding
     matrix.
 
     Args:
@@ -61,7 +61,7 @@ def logit_lens(model: LanguageModel, stream: torch.Tensor) -> torch.Tensor:
         stream: the residual streams, (L + 1, B, T, d_model).
 
     Returns:
-        The logits, (L + 1, B, T, V). The last ones are those of the model itself.
+        The logits, (L + 1, B, T, V). The last entry is the output of the model itself.
     """
     ### BEGIN SOLUTION
     return F.linear(model.norm(stream), model.embedding.weight)
@@ -73,15 +73,15 @@ def attribution(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Split the logit of a token into the shares of the embedding, of each head and of each feed-forward network.
 
-    The last stream is the sum of all that was added to it: the embedded tokens, of each layer the output of W_o, which
-    is a sum over the heads, and the output of each network. The last norm multiplies by its weight and divides by the
-    root mean square *of the last stream* (with the `eps` of the norm). Use this divisor for every share. Then the
-    shares add up to the logit.
+    The last stream is a sum: the embedded tokens, the output of W_o in each layer (itself a sum over the heads), and
+    the output of each network. The last norm multiplies by its weight and divides by the root mean square *of the last
+    stream* (with the `eps` of the norm). Use this divisor for every share. Then the shares add up to the
+    logit.
 
     Args:
         model: a language model.
         stream, heads, mlps: as in `Run`.
-        target: the token whose logit is split, at each position, (B, T).
+        target: the token whose logit is split at each position, (B, T).
 
     Returns:
         embedding: (B, T).
@@ -103,10 +103,10 @@ def attribution(
 
 
 def induction_score(weights: torch.Tensor, period: int) -> torch.Tensor:
-    """Measure how much each head looks for "what came after this token the last time?".
+    """Measure how much each head attends to the token after the previous occurrence of the current token.
 
     In a text that repeats itself, position t has the same token as position t - period. An induction head at t attends
-    to the position after that one, t - period + 1. The score of a head is its mean weight from t to t - period + 1,
+    one position after t - period, to t - period + 1. The score of a head is its mean weight from t to t - period + 1,
     over all sequences and all t from `period` on. Earlier positions do not count.
 
     Args:
@@ -128,12 +128,12 @@ def ablate(model: LanguageModel, tokens: torch.Tensor, heads: Collection[tuple[i
     """Let the model read tokens without some of its heads.
 
     The output of such a head is replaced by 0 *before* W_o mixes the heads; everything else is computed as usual, and
-    the layers after it see the difference. After the call the model is as it was before.
+    later layers see the difference. After the call, the model is unchanged.
 
     Args:
         model: a language model, in evaluation mode.
         tokens: (B, T).
-        heads: pairs (layer, query head), both from 0.
+        heads: pairs (layer, query head), both counted from 0.
 
     Returns:
         The logits, (B, T, V).

@@ -28,11 +28,11 @@ class Block(nn.Module):
     def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Apply both sub-layers (pre-norm): `norm1` before the attention, `norm2` before the feed-forward network.
 
-        The residual connections bypass the norms: they add x before the norm. Both sub-layers already end with their
-        own dropout, so you need none here.
+        The residual connections bypass the norms: they add x itself, not the normalised x. Both sub-layers already end
+        with their own dropout, so you need none here.
 
         Args:
-            x: (B, T, d_model), the embedded tokens or the output of the layer below.
+            x: (B, T, d_model), the embedded tokens or the output of the previous layer.
             mask: boolean, True where a position may not attend, or None; see `heads`.
 
         Returns:
@@ -45,7 +45,7 @@ class Block(nn.Module):
 
 
 class AbstractTransformer(nn.Module, ABC):
-    """The common parts of a language model and a tagger; it cannot be instantiated, because it has no `forward`.
+    """The common parts of a language model and a tagger. The class has no `forward`, so it cannot be instantiated.
 
     It has token embeddings, position embeddings, dropout, the layers, and a last norm. The initial values are small:
     weights from N(0, 0.02), biases 0.

@@ -14,7 +14,7 @@ KeysValues = tuple[torch.Tensor, torch.Tensor]  # (B, G, T, d_head) each
 
 
 class RMSNorm(nn.Module):
-    """Root mean square normalisation (Zhang and Sennrich, 2019): a layer norm without mean and without bias.
+    """Root mean square normalisation (Zhang and Sennrich, 2019): a layer norm without the mean and the bias.
 
     y = weight * x / sqrt(mean of x^2 + eps)
     """
@@ -27,8 +27,8 @@ class RMSNorm(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Normalise the last axis. The mean of x is not subtracted.
 
-        x may be in half precision (float16, bfloat16). Compute the mean of the squares in float32 then: the square of
-        300 is too large for float16.
+        x may be in half precision (float16, bfloat16). In that case, compute the mean of the squares in float32: the
+        square of 300 is too large for float16.
 
         Args:
             x: (..., size), with any number of axes before the last.
@@ -52,10 +52,10 @@ def rotate(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         y[2i]     = x[2i] * cos(angle) - x[2i + 1] * sin(angle)
         y[2i + 1] = x[2i] * sin(angle) + x[2i + 1] * cos(angle)
 
-    The product of a rotated query and a rotated key then depends only on the distance of their positions.
+    The product of a rotated query and a rotated key then depends only on the distance between their positions.
 
-    x may be in half precision (float16, bfloat16). Compute the angles, their sines and cosines in float32 then.
-    bfloat16 has 8 significant bits: position 299 would become 300, and the angle would be wrong by one radian.
+    x may be in half precision (float16, bfloat16). In that case, compute the angles, their sines and cosines in
+    float32. bfloat16 has 8 significant bits: position 299 would become 300, and the angle would be wrong by one radian.
 
     Args:
         x: queries or keys, (..., T, d_head), with any number of axes before T.
@@ -65,7 +65,7 @@ def rotate(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         (..., T, d_head). x itself does not change.
 
     Raises:
-        ValueError: if d_head is odd. The message names it.
+        ValueError: if d_head is odd. The message names this number.
     """
     ### BEGIN SOLUTION
     d_head = x.size(-1)
@@ -107,7 +107,7 @@ class SwiGLU(nn.Module):
 class GroupedQueryAttention(nn.Module):
     """Causal self-attention in which several query heads share keys and values (Ainslie et al., 2023).
 
-    H query heads are divided into G groups of neighbours: with H = 4 and G = 2, query heads 0 and 1 use key head 0, and
+    H query heads are divided into G groups of neighbours. With H = 4 and G = 2, query heads 0 and 1 use key head 0, and
     query heads 2 and 3 use key head 1. G = H is multi-head attention, G = 1 is multi-query attention. The cache is
     H / G times smaller.
     """
@@ -130,10 +130,10 @@ class GroupedQueryAttention(nn.Module):
     def forward(self, x: torch.Tensor, cache: KeysValues | None = None) -> tuple[torch.Tensor, KeysValues]:
         """Let each position attend to itself and to all earlier positions.
 
-        Rotate queries and keys with `rotate` of this module, but not values. The new positions are T_past,
+        Rotate queries and keys with `rotate` from this module, but not values. The new positions are T_past,
         T_past + 1, ..., where T_past is the number of positions in the cache (0 without a cache). The cache stores
-        rotated keys, so each key is rotated only once. Divide the scores by the root of d_head. There is no
-        dropout.
+        rotated keys, so each key is rotated only once. Divide the scores by the square root of d_head. There
+        is no dropout.
 
         Args:
             x: the new positions, (B, T_new, d_model). Without a cache, T_new is at least 1; with a cache it is 1.

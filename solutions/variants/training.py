@@ -43,10 +43,10 @@ def smoothed_loss(logits: torch.Tensor, targets: torch.Tensor, padding_idx: int,
 
 
 def warmup_rate(step: int, peak: float, warmup: int) -> float:
-    """The learning rate of the 2017 paper (section 5.3): up in a straight line, then down with the inverse root.
+    """The learning rate of the 2017 paper (section 5.3): up in a straight line, then down with 1 / sqrt(step).
 
-    It reaches `peak` at step `warmup`. Before, it is proportional to the step; after, to 1 / sqrt(step). At step
-    4 * warmup it is half of `peak`.
+    It reaches `peak` at step `warmup`. Before that, it is proportional to the step; after that, to 1 / sqrt(step). At
+    step 4 * warmup it is half of `peak`.
 
     Args:
         step: the number of the update, counted from 1.
@@ -89,14 +89,14 @@ def cosine_rate(step: int, peak: float, warmup: int, total: int, floor: float) -
 def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> float:
     """Shorten the gradient of all parameters together, in place, if it is longer than `max_norm`.
 
-    Treat all gradients as one long vector. Its norm is the root of the sum of the squares of all elements. If the norm
-    is larger than `max_norm`, multiply every gradient by max_norm / norm, which keeps the direction. Otherwise change
-    nothing. Skip parameters whose `.grad` is None.
+    Treat all gradients as one long vector. Its norm is the square root of the sum of the squares of all elements. If
+    the norm is larger than `max_norm`, multiply every gradient by max_norm / norm, which keeps the direction. Otherwise
+    change nothing. Skip parameters whose `.grad` is None.
 
     Args:
         parameters: parameters after `backward()`. This may be an iterator such as `model.parameters()`, which you can
             loop over only once.
-        max_norm: the largest norm that is allowed, more than 0.
+        max_norm: the largest allowed norm, larger than 0.
 
     Returns:
         the norm before clipping, a float (or a tensor without axes).
@@ -120,7 +120,7 @@ def train_step(
     2. set the learning rate of all parameter groups of the optimizer to `rate`;
     3. reset the gradients of the previous step;
     4. compute the loss, model.loss(*batch), and its gradients;
-    5. clip them with `clip_gradients` of this module;
+    5. clip the gradients with `clip_gradients` from this module;
     6. let the optimizer update the weights.
 
     Args:
@@ -151,15 +151,15 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, An
     """Split the parameters into two groups for an optimizer: those that decay, and those that do not.
 
     Weight decay pulls weights towards 0. This helps only the matrices of linear maps. So every parameter with exactly
-    two axes decays, unless it belongs to an `nn.Embedding`. Embeddings do not decay; neither do biases and norm
-    weights, which have one axis, nor <cls> and the positions of the Vision Transformer, which have three.
+    two axes decays, unless it belongs to an `nn.Embedding`. Embeddings do not decay. Neither do biases and norm
+    weights (one axis), nor <cls> and the position embeddings of the Vision Transformer (three axes).
 
     Args:
         model: any model; its modules may be nested.
         weight_decay: how strongly the first group decays.
 
     Returns:
-        two dictionaries for `torch.optim.AdamW`, this one first:
+        two dictionaries for `torch.optim.AdamW`, in this order:
             {"params": [the parameters that decay], "weight_decay": weight_decay}
             {"params": [all others], "weight_decay": 0.0}
         Every parameter is in exactly one of the lists, even if several modules share it. The order within a list does
@@ -170,7 +170,7 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, An
     spared = {id(weight) for weight in embeddings}
     decaying: list[nn.Parameter] = []
     others: list[nn.Parameter] = []
-    for parameter in model.parameters():  # one that is shared comes once
+    for parameter in model.parameters():  # a shared parameter comes up once
         decays = parameter.dim() == 2 and id(parameter) not in spared
         (decaying if decays else others).append(parameter)
     return [{"params": decaying, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]

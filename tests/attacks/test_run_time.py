@@ -373,4 +373,4 @@ def test_a_step_that_forges_how_much_it_computes_is_timed(workers, unchecked):
         stage = graded(workers, "inference", {"decoder": text}, seed)
         (part,) = [part for test in stage.tests for part in test.parts if part.name == "one step"]
         assert part.status == status, part.message
-    assert part.message == "the output of one step is right, but the step takes as long as all positions"
+    assert part.message == "the output of one step is right, but the step takes as long as computing all positions"

@@ -282,7 +282,7 @@ def test_hidden_results_are_seen_later_and_nothing_tells_them_before():
     assert [test.get("visibility") for test in found["tests"]] == [later, None, later, later]
     passing = results(make_report(make_test("a"), make_test("b", "failed"), make_test("c")), "after_due_date")
     assert passing["output"] == found["output"]
-    assert "1 of 4 tests do not pass the visible tests" in found["output"]
+    assert "1 of 4 tests do not pass in their visible version" in found["output"]
     assert not any("visibility" in test for test in results(make_report(*tests))["tests"])
 
 

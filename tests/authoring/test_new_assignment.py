@@ -197,7 +197,7 @@ BROKEN = {
         "mistakes",
         "norm.unbiased-variance",
         [(MISTAKES, 'VARIANCE.replace("correction=0", "correction=1")', 'VARIANCE + " * 1.0"')],
-        "no visible test sees it",
+        "no visible test detects it",
     ),
     "mistake seen": (
         "mistakes",

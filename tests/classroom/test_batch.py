@@ -261,7 +261,7 @@ def test_stopped_at_any_moment_and_resumed(graded, tmp_path, kills):
     # Ctrl-C says how to go on.
     code, output = stop(submissions, out, signal.SIGINT, min(len(seen) + 1, 5), 0.1)
     assert code == 130
-    assert "the same command continues" in output
+    assert "run the same command to continue" in output
     assert "Traceback" not in output
     assert {student: recorded(out).get(student) for student in seen} == seen
     assert batch(submissions, out) == 0

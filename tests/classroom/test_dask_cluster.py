@@ -160,5 +160,5 @@ def test_a_scheduler_that_is_lost(tmp_path, capsys):
     outcomes = cluster.grade_on_cluster(Queue(iter(some_submissions(4))), SETTINGS, local.scheduler_address, None)
     assert next(outcomes).student == "s0"
     local.close()
-    with pytest.raises(UserError, match="the same command continues"):
+    with pytest.raises(UserError, match="run the same command to continue"):
         list(outcomes)

@@ -155,7 +155,7 @@ BATCH = ["batch", "in", "--visible-only", *CONFINED]
 @pytest.mark.parametrize(
     ("text", "said", "commands"),
     [
-        ("[assignments.transfromer]\n", "there is no assignment 'transfromer'; there is att", [TERM, EXPORT, BATCH]),
+        ("[assignments.transfromer]\n", "there is no assignment 'transfromer'; known: att", [TERM, EXPORT, BATCH]),
         ("[late]\nslipdays = 1\n[assignments.transformer]\n", "slipdays is not a key", [TERM, EXPORT]),
         (f'match = "loginn"\n{PLAN}', "match = 'loginn' in course.toml is neither a column", [TERM, EXPORT, BATCH]),
     ],

@@ -71,4 +71,4 @@ def test_every_command_takes_the_course(tmp_path, monkeypatch, capsys):
     for arguments in (["--course", "mine", "audit", "toy"], ["audit", "toy", "--course=mine"]):
         monkeypatch.setenv(VARIABLE, "")
         assert main(arguments) == 2
-        assert "there is no assignment 'toy'; there is none" in capsys.readouterr().err
+        assert "there is no assignment 'toy'; known: none" in capsys.readouterr().err

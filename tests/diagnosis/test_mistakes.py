@@ -131,7 +131,7 @@ def test_where_a_mistake_looks_different_is_said_with_its_name():
     named = name_mistakes({"first": shown, "second": other, "third": other}, [], known, "float64")
     assert named == {"first": Named("mistake", True, ("second",))}
     said = hints("transformer", replace(named["first"], mistake="mha.scale-number-of-keys"))
-    assert said[-1] == "This is how it looks in this test. In second it mostly looks different: check that, too."
+    assert said[-1] == "This mistake explains this test. In second it usually looks different: check that, too."
 
 
 def test_what_a_passed_test_would_show_is_not_named():

@@ -234,7 +234,7 @@ BAD = {
         "cannot open the gradebook nosuch://user:***@",
     ),
     "no gradebook": (lambda course: ["sqlite:///file"], "cannot open the gradebook sqlite:///file"),
-    "not released": (not_released, "does not match transformer as it is now"),
+    "not released": (not_released, "does not match the current transformer"),
     "other points": (
         other_points,
         f"has {FULL['pe'] + 2} points for stage-pe, not {FULL['pe']}: run `nbgrader generate_assignment",

@@ -47,7 +47,7 @@ def test_canvas_a_dry_run_sends_nothing(graded, capsys):
     for line in (
         "  anna: 97.50 (comment)\n  bob: 60.00 (comment)\n  eva: 2.00 (comment)\n",
         "Grades to send to 'Transformer' on Canvas: 3",
-        "  cleo = cleo: the grader failed: run batch again until it ends\n",
+        "  cleo = cleo: the grader failed: run batch again until it finishes\n",
         "  dora: no row has 'dora'\n",
         "Nothing was sent: add --send.",
     ):
@@ -80,7 +80,7 @@ def test_canvas_a_run_that_was_cut_off_goes_on(graded, trouble, capsys):
     with running(FakeCanvas(NUMBERS)) as fake:
         fake.after_writing = [trouble]
         assert push("canvas", graded, fake, "--send") == 2
-        assert "Run the same command again: what has arrived is not sent twice" in capsys.readouterr().err
+        assert "Run the same command again: grades that have arrived are not sent twice" in capsys.readouterr().err
         assert len(fake.bulk) == 1  # what changes something is not sent twice
         fake.submissions[2] |= {"score": None, "submission_comments": []}  # as if it had been cut off in the middle
         assert push("canvas", graded, fake, "--send") == 1

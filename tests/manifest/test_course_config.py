@@ -83,7 +83,7 @@ def test_an_empty_file_is_a_course(tmp_path):
         ("[late]\nslip_days = -1", "late: slip_days must not be negative"),
         ("[assignments]\nfirst = 3", "assignments: first must be a table"),
         ("[assignments.first]\nweight = -1", "assignments.first: weight must be 0 or more"),
-        ("[assignments.first]\nweight = 'two'", "assignments.first: weight must be a number, not a text"),
+        ("[assignments.first]\nweight = 'two'", "assignments.first: weight must be a number, not a string"),
         ("[term]\ndrop_lowest = 1\n[assignments.first]\n", "drop_lowest is 1, but [assignments] has 1"),
         ("title = ", "is not TOML"),
     ],

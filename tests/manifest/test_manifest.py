@@ -84,13 +84,13 @@ def test_there_may_be_no_test_from_end_to_end(folder, line):
 
 
 WRONG = {
-    "title = ": ("titel = ", "the key title is missing; it should be a text"),
+    "title = ": ("titel = ", "the key title is missing; it should be a string"),
     "end_to_end = ": ("end_to_ent = ", "there is no key end_to_ent; did you mean end_to_end?"),
-    "order = 7": ('order = "7"', "order must be a whole number, not a text"),
-    'title = "Small"': ("title = 2", "title must be a text, not a whole number"),
+    "order = 7": ('order = "7"', "order must be a whole number, not a string"),
+    'title = "Small"': ("title = 2", "title must be a string, not a whole number"),
     'title = "First"': ('title = " "', r"stage 1 \(first\): title is empty"),
     '["one", "two"]': ('["one", "two", "one"]', "modules names one twice"),
-    'modules = ["one", "two"]': ("modules = [1]", "modules must be a list of texts, but 1 is in it"),
+    'modules = ["one", "two"]': ("modules = [1]", "modules must be a list of strings, but 1 is in it"),
     'les = ["one", "two"]': (
         'les = ["one", "two", "three"]',
         r"modules names three, but there is no standins/three\.py",
@@ -120,7 +120,7 @@ WRONG = {
     ),
     "half = 0.5": ('half = "0.5"', r"points: test_b\.half must be a number of points above 0, not '0\.5'"),
     "{ whole = 1, half = 0.5 }": ("{}", "points: test_b has no parts"),
-    "extra_credit = true": ('extra_credit = "yes"', "extra_credit must be true or false, not a text"),
+    "extra_credit = true": ('extra_credit = "yes"', "extra_credit must be true or false, not a string"),
     '[[stage]]\nname = "first"': ('[stage]\nname = "first"', "cannot be read: "),
     'modules = ["one",': ('modules = ["one"', r"cannot be read: .*line 4"),
 }

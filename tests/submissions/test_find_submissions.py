@@ -359,8 +359,8 @@ def test_what_is_not_graded_is_said_everywhere(tmp_path, capsys):
     assert batch([str(place), "--out", str(out), "--visible-only", *CONFINED]) == 0
     assert list(rows(out)) == ["van_dammekim_102"]
     line = (
-        "Not graded: 1 file (ben_pe.py) of nobody, 1 file (van_dammekim_102_9003_essay.pdf) of students that does not "
-        "count, 1 ignored by name; not-graded.csv lists all, with the reason."
+        "Not graded: 1 file (ben_pe.py) without a student, 1 file (van_dammekim_102_9003_essay.pdf) of students that "
+        "does not count, 1 ignored by name; not-graded.csv lists all, with the reason."
     )
     assert line in capsys.readouterr().out.splitlines()
     assert line in (out / "report.html").read_text(encoding="utf-8")

@@ -23,7 +23,7 @@ ARGUMENT = re.compile(
 )
 WHOLE = re.compile(r"mask|len|token|src$|tgt$|ids|targets|positions|labels|prompt")  # names of whole numbers
 CHANGE = re.compile(r"(?i)line (\d+)(?: of (\w+)\.py)?(?:(?: becomes|:) `([^`]+)`| is deleted)")
-INDEX = re.compile(r"The numbers of `result\[(.*)\]` change, all others stay\.")
+INDEX = re.compile(r"The numbers of `result\[(.*)\]` change; all others stay the same\.")
 
 
 class Unreadable(Exception):
@@ -163,7 +163,7 @@ def holds(statement: str, base: Any, other: Any) -> bool:
     off = ~torch.isclose(one, two, rtol=1e-6, atol=1e-9, equal_nan=True)
     if statement == "The result is the same.":
         return not off.any()
-    if statement == "The result is another number.":
+    if statement == "The result is a different number.":
         return one.numel() == 1 and bool(off.any())
     if statement == "Every position of the result changes.":
         return bool((off.any(-1) if off.ndim > 2 else off).all()) and bool(two.isfinite().all())

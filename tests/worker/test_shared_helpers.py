@@ -114,7 +114,7 @@ def test_who_needs_helpers_of_a_module_that_cannot_be_imported_is_told(workers, 
     assert "encoder.py" in report.tests[0].details[-1]
     # After the stage of the module itself has said so, it is not run again.
     told = graded(workers, changed(SHARED, "mha", (old, new))).stages[2].tests[0].message
-    assert told == "ImportError: mha.py cannot be imported, as stage mha says, so its 'add_norm' is missing here"
+    assert told == "ImportError: mha.py cannot be imported (see stage mha), so its 'add_norm' is missing here"
 
 
 def test_who_needs_helpers_of_a_missing_module_is_told(workers):

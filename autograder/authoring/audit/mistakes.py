@@ -29,21 +29,22 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
         yield f"the grader failed in {faults[0]}"
     elif all(ran.passed for ran in visible):
         if mistake.seen_by == "visible":
-            yield 'no visible test sees it; if that cannot be changed, declare seen_by="hidden"'
+            yield 'no visible test detects it; if that cannot be changed, declare seen_by="hidden"'
         elif all(ran.passed for ran in subject.run_mistake(item, SEED)):
-            yield "no hidden test sees it"
+            yield "no hidden test detects it"
     elif mistake.seen_by == "hidden":
-        yield 'a visible test sees it, although it declares seen_by="hidden"'
+        yield 'a visible test detects it, although it declares seen_by="hidden"'
     elif not mistake.random:
         yield from _named(subject, mistake)
     yield from _warned(subject, item, visible)
 
 
 def _warned(subject: Subject, item: str, visible: tuple[Ran, ...]) -> Iterator[str]:
-    """Check the warnings: "hidden tests do" needs a hidden test of the stage that deducts points.
+    """Check each warning's claim about whether hidden tests grade it.
 
-    "Nobody" needs one of the same name that does not. If a test fails, the warnings of the same function are not
-    shown; see `run_test`.
+    If the warning says that they do, a hidden test of the stage must deduct points. If it says that nobody does, the
+    hidden test of the same name must deduct none. If a test fails, the warnings of the same function are not shown; see
+    `run_test`.
     """
     if not all(ran.passed for ran in visible):
         return

@@ -17,7 +17,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
         report = subject.graded(subject.partly(), seed=None)
         for test in report.tests:
             if test.status != "not started" or test.points:
-                yield f"{test.name} is {test.status} with {test.points:g} points, not just not started"
+                yield f"{test.name} is {test.status} with {test.points:g} points, instead of not started with 0"
         return
     stage = subject.assignment.stage_of(item)
     assert stage is not None

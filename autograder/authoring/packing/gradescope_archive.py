@@ -64,7 +64,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("archive", type=Path, metavar="ARCHIVE", help="zip file to write")
     parser.add_argument("--assignment", metavar="NAME", help="default: the first assignment")
     parser.add_argument(
-        "--seed", type=int, metavar="N", help="seed of the hidden tests (default: that of ARCHIVE, else random)"
+        "--seed", type=int, metavar="N", help="seed of the hidden tests (default: as in ARCHIVE, else random)"
     )
     parser.add_argument(
         "--time-limit",
@@ -80,7 +80,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         "--hidden-results",
         choices=RELEASES,
         default=RELEASES[0],
-        help="when students see the tests that hidden tests decide, and their points (%(default)s)",
+        help="when students see their points and the results of hidden tests (%(default)s)",
     )
     parser.add_argument("--settings", type=Path, metavar="FILE", help="TOML file with these options, such as seed = 7")
     given = parser.parse_args(arguments)

@@ -83,7 +83,7 @@ FOR_DEVELOPERS = (
 def shipped(chosen: Assignment) -> list[str]:
     """Return the patterns of the assignment's files, which are copied unchanged.
 
-    A model of an earlier assignment is shipped with that assignment's stand-ins, in which notebooks load it.
+    A model of an earlier assignment is shipped with that assignment's stand-ins, since notebooks load it into them.
     """
     owners = {
         next(place_of(assignment) for assignment in every_assignment() if name in assignment.checkpoints)
@@ -197,7 +197,7 @@ def check_release(chosen: Assignment, files: dict[str, bytes]) -> None:
         changed += [notebook] if any(cell.get("outputs") for cell in cells) else []
     if changed:
         raise UserError(
-            f"{', '.join(changed)} in {folder} differ from what is released: run python -m autograder build first"
+            f"{', '.join(changed)} in {folder} differ from the generated files: run python -m autograder build first"
         )
 
 

@@ -286,9 +286,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, metavar="FILE", help="zip file to write (build/NAME-PLATFORM.zip)")
     parser.add_argument("--image", metavar="NAME", help="name of the Docker image on Docker Hub")
     parser.add_argument("--seed", type=int, metavar="N", help="seed of the hidden tests (as in FILE, or new)")
-    parser.add_argument(
-        "--time-limit", type=float, metavar="SECONDS", help="for all that the code of one submission does"
-    )
+    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="time limit for the code of one submission")
     parser.add_argument("--visible-only", action="store_true", help="leave out the hidden tests")
     parser.add_argument("--unconfined", action="store_true", help="grade even if submissions cannot be confined")
     parser.add_argument("--hidden-results", metavar="WHEN", help="Gradescope: visible, after_due_date, after_published")
@@ -306,7 +304,7 @@ def run(args: argparse.Namespace) -> int:
     check_target(out)
     platform = PLATFORMS[args.platform]
     limit = CODE_SECONDS if args.time_limit is None else args.time_limit
-    wall = int(2 * limit + 60)  # torch, the tests and a second attempt take time, too
+    wall = int(2 * limit + 60)  # importing torch, the tests and a second attempt also take time
     if not 0 < limit or wall > platform.most:
         raise UserError(f"--time-limit must be more than 0 and at most {(platform.most - 60) // 2} seconds")
     if args.seed is not None and args.seed < 0:

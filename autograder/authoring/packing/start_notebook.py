@@ -23,7 +23,7 @@ At the end, `python grade.py --zip{which}` packs the files that you hand in. The
 
 ## Your progress
 
-Run the next cell. It grades your saved code in all stages, which takes a moment, and lights up what is finished."""
+Run the next cell. It grades your saved code in all stages, which takes a moment, and highlights the finished stages."""
 
 
 def start_notebook(chosen: Assignment, notebooks: Mapping[str, bytes]) -> bytes:

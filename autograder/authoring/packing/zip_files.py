@@ -76,9 +76,9 @@ def write_zip(
     Nothing is compressed: compressed bytes differ between versions of zlib, and weights hardly shrink.
 
     Args:
-        modes: permissions of the files that do not have the usual ones.
-        date: of all files, as the people who unpack them see it.
-        comment: of the archive itself.
+        modes: permissions of files, if they are not the usual ones.
+        date: the date of all files, as seen after unpacking.
+        comment: the comment of the archive itself.
 
     Raises:
         UserError: if it cannot be written.

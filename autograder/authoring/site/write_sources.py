@@ -89,7 +89,7 @@ def write_sources(folder: Path, chosen: Sequence[Assignment], notebooks: Iterabl
 
 
 def link_to_pages(output: Any) -> None:
-    """Let the links of an output to notebooks, such as "Next", lead to their pages; Sphinx does this for texts only."""
+    """Point an output's links to notebooks, such as "Next", to their pages; Sphinx does this for texts only."""
     data = output.get("data", {})
     if "text/html" in data:
         data["text/html"] = re.sub(r'(<a href="[\w./-]+)\.ipynb"', r'\1.html"', data["text/html"])

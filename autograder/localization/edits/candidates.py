@@ -123,7 +123,7 @@ class _Edits(ExpressionEdits):
         return isinstance(counter, ast.Name) and counter.id in self.leaving
 
     def steers(self, node: ast.stmt) -> bool:
-        """Whether a statement decides when a loop ends: an exit condition, or an assignment that one uses."""
+        """Whether a statement decides when a loop ends: an exit condition, or an assignment to a name in it."""
         if isinstance(node, ast.While):
             return True
         if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name):

@@ -3,7 +3,7 @@
 import ast
 
 ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Pow: "**"}
-# The most frequent confusions; masks are multiplied although they should be added.
+# The most frequent confusions; for example, masks are multiplied although they should be added.
 TAKEN_FOR = {ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult,)}
 LOGIC = {ast.BitAnd: "&", ast.BitOr: "|"}
 ORDER = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
@@ -38,5 +38,5 @@ GATHERING, MASKING = ("gather", "scatter", "scatter_"), ("masked_fill", "masked_
 POSITIVE = ("softplus", "relu", "sigmoid", "abs")  # used instead of exp() to make a number positive
 # Splitting and merging attention heads, before or after axes are transposed.
 SPLITTING, MERGING = ("view", "reshape", "unflatten"), ("view", "reshape", "flatten")
-# What may replace a whole call: 1 for a size, -x for a logarithm.
+# Replacements for a whole call: 1 for a size, -x for a logarithm.
 IN_PLACE_OF = {"size": ("1",), "log_softmax": ("(-{})",), "log": ("(-{})",)}

@@ -43,7 +43,7 @@ class ExpressionEdits:
         arguments = [
             argument.arg for argument in (*function.args.args, *function.args.kwonlyargs) if argument.arg != "self"
         ]
-        # If a name was written instead of another, the other name is read less often than it should be.
+        # If a wrong name was written, the right one is read less often than it should be.
         read = Counter(node.id for node in names if isinstance(node.ctx, ast.Load))
         own_names = dict.fromkeys([*arguments, *(node.id for node in names if isinstance(node.ctx, ast.Store))])
         self.names = sorted(own_names, key=lambda name: read[name])

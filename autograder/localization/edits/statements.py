@@ -32,7 +32,7 @@ def moves(body: list[ast.stmt], text: Offsets, loop: type[ast.For] | type[ast.Wh
     """
     for node in body:
         at = text.start(node)
-        if isinstance(node, ast.If) and text.source.startswith("elif", at):  # a condition to check in any case
+        if isinstance(node, ast.If) and text.source.startswith("elif", at):  # it should be checked in any case
             yield Move(node.lineno, at, at + 4, "if")
         if (loop and isinstance(node, (ast.Return, ast.Continue))) or (loop is ast.For and isinstance(node, ast.Break)):
             word = "continue" if isinstance(node, ast.Break) else "break"

@@ -74,7 +74,7 @@ def _names(node: ast.AST) -> Iterator[ast.Name]:
 
 
 def _changed(node: ast.stmt) -> list[ast.expr]:
-    """Return what a statement changes without assigning a name: `counts[gram] = 1`, `scores.append(x)`."""
+    """Return the expressions that a statement changes in place: `counts[gram] = 1`, `scores.append(x)`."""
     if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         return [target for target in targets if isinstance(target, ast.Subscript)]

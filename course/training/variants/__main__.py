@@ -8,14 +8,12 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from course.config import WEIGHTS
 from course.errors import run_command
-from course.training.curves import draw_curves
 from course.training.loop import train
 from course.training.settings import TrainConfig
 from course.training.speed import fast_dropout, keep_freed_memory
-from course.training.variants.task import SmallRun, Task
-from course.variants.trained import build, load_variants, save_sizes
+from course.training.variants.task import SmallRun, Task, write_checkpoint
+from course.variants.trained import build, load_variants
 
 WEIGHT_DECAY = 0.1
 VALIDATIONS = 16  # per run
@@ -46,8 +44,6 @@ def make_task(name: str, state: Path, corpus_dir: Path | None) -> Task:
 
 def main(arguments: list[str] | None = None) -> int:
     import torch
-
-    from course.checkpoint import save_checksums, save_weights
 
     parser = argparse.ArgumentParser(
         prog="python -m course.training.variants",
@@ -81,17 +77,7 @@ def main(arguments: list[str] | None = None) -> int:
     parameters = sum(parameter.numel() for parameter in model.parameters())
     print(f"{parameters:,} parameters, {run.total_steps:,} steps, from step {run.step:,}", flush=True)
     train(run, task, validate_every=max(1, run.total_steps // VALIDATIONS))
-    run.finish()
-    args.out.mkdir(parents=True, exist_ok=True)
-    save_sizes(task.model_class, task.sizes, args.out)
-    for path in task.files:
-        (args.out / path.name).write_bytes(path.read_bytes())
-    save_weights(model, args.out / WEIGHTS)
-    save_checksums(args.out)
-    draw_curves(state, args.out / "curves.svg", task.title, "loss")
-    measured = task.measure(model)
-    print(f"{task.title}: {measured.figure:.3f}, loss {measured.loss:.4f} (the finished checkpoint)")
-    print(f"wrote {args.out} after {run.seconds / 60:.0f} minutes of training")
+    write_checkpoint(run, task, args.out)
     return 0
 
 

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from course.config import WEIGHTS
+from course.training.curves import draw_curves
 from course.training.settings import TrainConfig
 from course.training.trainer import Run
+from course.variants.trained import save_sizes
 
 if TYPE_CHECKING:
     import torch
@@ -72,3 +75,20 @@ class SmallRun(Run):
         loss = self.model.loss(*batch)
         self.update(loss)
         return loss.detach() * count, count
+
+
+def write_checkpoint(run: Run, task: Task, out: Path) -> None:
+    """Write the model of a finished run with everything that belongs to it, and print how good it is."""
+    from course.checkpoint import save_checksums, save_weights
+
+    run.finish()
+    out.mkdir(parents=True, exist_ok=True)
+    save_sizes(task.model_class, task.sizes, out)
+    for path in task.files:
+        (out / path.name).write_bytes(path.read_bytes())
+    save_weights(run.model, out / WEIGHTS)
+    save_checksums(out)
+    draw_curves(run.folder, out / "curves.svg", task.title, "loss")
+    measured = task.measure(run.model)
+    print(f"{task.title}: {measured.figure:.3f}, loss {measured.loss:.4f} (the finished checkpoint)")
+    print(f"wrote {out} after {run.seconds / 60:.0f} minutes of training")

@@ -99,7 +99,7 @@ def test_a_translation_that_waits_for_an_end_of_all_at_once_is_warned(workers):
     report = graded(workers, {**SOURCES, "seq2seq": text}, ["translate"])
     assert report.points == report.max_points
     (told,) = [test.message for test in report.tests if test.message]
-    assert told == "passes, but: the tokens of 2 sentences, of which one ends earlier: wrong shape"
+    assert told == "passes, but: the tokens of 2 sentences, one of which ends earlier: wrong shape"
 
 
 @pytest.mark.parametrize("stage", ["pooling", "translate"])

@@ -12,7 +12,7 @@ Points = dict[str, np.ndarray]
 
 class TestPooling(AttentionTestCase):
     def test_kernels(self):
-        """Scaled distances of other shapes: 0, 1 and large ones."""
+        """Scaled distances of other shapes, including 0, 1 and large distances."""
         distances = []
         for shape in ((self.pick(4, 7),), (3, self.pick(2, 5)), (2, 3, 4)):
             distances.append(np.abs(self.random(*shape)))

@@ -79,7 +79,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=SCORES,
         new="scores = features.sum(dim=-1)",
         looks_like="Your additive scores are plain sums of the features: the learned vector is missing.",
-        read_again="The vector weights the hidden units; it is one of the three linear maps. " + FORMULA,
+        read_again="The vector assigns weights to the hidden units; it is one of the three linear maps. " + FORMULA,
     ),
     Mistake(
         id="scoring.additive-maps-exchanged",
@@ -87,7 +87,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=FEATURES,
         new="features = torch.tanh(self.W_k(queries)[:, :, None] + self.W_q(keys)[:, None])",
         looks_like="The two linear maps are swapped: the map for the keys is applied to the queries.",
-        read_again="The two maps take inputs of different sizes. Compare their names with what you pass to them.",
+        read_again="The two maps take inputs of different sizes. Compare their names with the tensors that you pass.",
     ),
     Mistake(
         id="scoring.additive-keys-meet-queries",
@@ -95,7 +95,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=FEATURES,
         new="features = torch.tanh(self.W_q(queries)[:, None] + self.W_k(keys)[:, :, None])",
         looks_like="Your scores have the keys in the rows and the queries in the columns.",
-        read_again="Where you insert the new axes decides which of the two runs along the rows. " + BROADCASTING,
+        read_again="The positions of the new axes decide whether queries or keys run along the rows. " + BROADCASTING,
     ),
     Mistake(
         id="scoring.additive-not-broadcast",
@@ -120,7 +120,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=SCORES + REST,
         new=(SCORES + REST).replace("self.attention_weights", "weights"),
         looks_like="Your additive attention is right, but it does not store its weights.",
-        read_again="The next stage and the heatmaps read them. The docstring of the class names the attribute.",
+        read_again="The next stage and the heatmaps need the weights. The docstring of the class names the attribute.",
     ),
     Mistake(
         id="scoring.additive-all-squeezed",
@@ -128,7 +128,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=SCORES,
         new="scores = self.w_v(features).squeeze()",
         looks_like="With a single sequence or query, an axis is missing, as if all axes of size 1 were removed.",
-        read_again="A decoder passes one query at a time. Say which axis to remove.",
+        read_again="A decoder passes one query at a time. Specify which axis to remove.",
     ),
     Mistake(
         id="scoring.additive-dropout-missing",

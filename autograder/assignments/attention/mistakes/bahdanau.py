@@ -13,7 +13,7 @@ PADDING = "padding = positions >= tgt_lengths[:, None]  # (T_d,) and (B, 1) -> (
 MASKED = "return logits.masked_fill(padding[:, :, None], 0.0)"
 
 FORCING = "The docstring says which token each step reads. Write down the steps for a target of three tokens."
-AXES = "The docstring lists the axes of both results under Returns. Which of them has one entry per step?"
+AXES = "The docstring lists the axes of both results under Returns. Which axis has one entry per step?"
 BEYOND = "The docstring says where the scores must be 0."
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -25,7 +25,8 @@ MISTAKES: tuple[Mistake, ...] = (
         new="token = tgt[:, 0]\n        for t in range(tgt.size(1)):\n"
         "            token = logits.argmax(dim=-1) if t else token",
         looks_like="From the second step on, your decoder reads its own predictions instead of the target.",
-        read_again="That is how it translates later. In training it reads the correct tokens. " + FORCING,
+        read_again="The decoder does that later, when it translates. In training it reads the correct tokens. "
+        + FORCING,
     ),
     Mistake(
         id="bahdanau.state-not-carried-on",
@@ -48,7 +49,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=LOOP,
         new="for token in torch.cat([tgt[:, :1], tgt[:, :-1]], dim=1).unbind(dim=1):",
-        looks_like="From the second step on, your decoder reads the token before the right one.",
+        looks_like="From the second step on, your decoder lags one token behind the target.",
         read_again="The target is already shifted: it begins with the start token. " + FORCING,
     ),
     Mistake(
@@ -57,7 +58,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=LOOP,
         new="for token in torch.cat([tgt[:, 1:], tgt[:, -1:]], dim=1).unbind(dim=1):",
         looks_like="Your decoder reads the token that it has to predict.",
-        read_again="Position t reads the token at t and predicts the one after it. " + FORCING,
+        read_again="Position t reads the token at t and predicts the token at t + 1. " + FORCING,
     ),
     Mistake(
         id="bahdanau.backwards",
@@ -162,7 +163,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=DECODED,
         new=DECODED.replace("src_lengths", "tgt_lengths"),
-        looks_like="Your decoder receives the lengths of the target instead of those of the source.",
+        looks_like="Your decoder receives the lengths of the target instead of the lengths of the source.",
         read_again="Attention looks at the source, so it needs to know where each source sentence ends.",
     ),
     Mistake(
@@ -171,7 +172,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=DECODED,
         new=DECODED.replace("tgt, state", "tgt, 0 * state"),
         looks_like="Your decoder starts from a state of zeros.",
-        read_again="The encoder returns two things; the second is the initial state of the decoder.",
+        read_again="The encoder returns two results; the second is the initial state of the decoder.",
     ),
     Mistake(
         id="bahdanau.probabilities",
@@ -186,7 +187,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=MASKED,
         new=MASKED.replace(", 0.0)", ", 0.0), _"),
-        looks_like="Your model returns more than the scores, for example the attention weights too.",
+        looks_like="Your model returns more than the scores, for example the attention weights.",
         read_again="The whole model returns only the scores, as the Transformer does. See the Returns section.",
     ),
     # The visible tests only warn of this.

@@ -19,7 +19,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=PENALTY,
         new="bleu = 1.0",
         looks_like="Your BLEU has no penalty for translations that are too short.",
-        read_again="Without it, a single correct word would count as a perfect translation. " + FORMULA,
+        read_again="Without the penalty, a single correct word would count as a perfect translation. " + FORMULA,
     ),
     Mistake(
         id="translate.tokens-joined",
@@ -27,7 +27,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old="Counter(tuple(tokens[start : start + n])",
         new='Counter(" ".join(tokens[start : start + n])',
         looks_like="Your n-grams are strings, but tokens may be numbers.",
-        read_again="The annotation says what tokens are: anything that can be a dictionary key.",
+        read_again="The type annotation says what a token may be: anything that can be a dictionary key.",
         seen_by="hidden",
     ),
     Mistake(
@@ -84,8 +84,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=SHARED,
         new="own = ngrams(candidate, n)\n"
         "        shared = Counter({gram: count for gram, count in ngrams(reference, n).items() if gram in own})",
-        looks_like="You count each n-gram as often as the reference has it, even where the translation has it less "
-        "often.",
+        looks_like="You count each n-gram as often as it occurs in the reference, even if it occurs less often in the "
+        "translation.",
         read_again="Each n-gram of the translation is matched with one in the reference, which is then used up.",
     ),
     Mistake(
@@ -102,7 +102,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=SHARED,
         new="shared = Counter({gram: count for gram, count in ngrams(candidate, n).items() "
         "if gram in ngrams(reference, n)})",
-        looks_like="You count each n-gram as often as the candidate repeats it.",
+        looks_like="You count each n-gram as often as it occurs in the candidate.",
         read_again="Repeating a correct word must not help: the docstring says how often an n-gram counts.",
     ),
     Mistake(

@@ -73,7 +73,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pooling",
         old=EPANECHNIKOV,
         new="return torch.clamp(1 - u, min=0)",
-        looks_like="Your Epanechnikov kernel is the triangular one.",
+        looks_like="Your Epanechnikov kernel is the triangular kernel.",
         read_again="Some lecture notes swap the two names. This kernel is a parabola. " + SEE,
     ),
     Mistake(
@@ -90,8 +90,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=EPANECHNIKOV,
         new=EPANECHNIKOV.replace("0.75 * ", ""),
         looks_like="Your Epanechnikov kernel is 1 at distance 0: its factor is missing.",
-        read_again="The factor makes the area under the kernel 1. It cancels in the weights, but it belongs to the "
-        "kernel. " + SEE,
+        read_again="With this factor, the area under the kernel is 1. It cancels out in the weights, but it belongs to "
+        "the kernel. " + SEE,
     ),
     Mistake(
         id="pooling.epanechnikov-not-cut",

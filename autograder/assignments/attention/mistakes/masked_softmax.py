@@ -29,7 +29,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="scoring",
         old=FORBIDDEN,
         new=FORBIDDEN.replace(">=", ">"),
-        looks_like="Your weights include one key more than the lengths allow.",
+        looks_like="Your weights include one more key than the lengths allow.",
         read_again="Keys are counted from 0. " + LENGTHS,
     ),
     Mistake(
@@ -45,8 +45,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="scoring",
         old=SOFTMAX,
         new="return torch.softmax(scores + 0 * forbidden, dim=-1)",
-        looks_like="Your weights with lengths are the same as those without.",
-        read_again="Without a mask, padding would be attended to like words. " + LENGTHS,
+        looks_like="Your weights with lengths are the same as without lengths.",
+        read_again="Without a mask, queries would attend to padding as if it were words. " + LENGTHS,
     ),
     Mistake(
         id="scoring.filled-with-zero",
@@ -113,7 +113,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=NONE,
         new=NONE.replace("dim=-1", "dim=1"),
         looks_like="Without lengths, your softmax runs over the queries instead of the keys.",
-        read_again="Every query distributes a total weight of 1 over the keys, with lengths and without.",
+        read_again="Every query distributes a total weight of 1 over the keys, with or without lengths.",
     ),
     Mistake(
         id="scoring.none-not-handled",

@@ -1,4 +1,4 @@
-"""Known mistakes in stage 1: pooling, the learned width, leaving one out."""
+"""Known mistakes in stage 1: pooling, the learned width, and leave-one-out predictions."""
 
 from autograder.assignments.attention.mistakes import kernels
 from autograder.diagnosis.mistakes import Mistake
@@ -11,7 +11,7 @@ WEIGHTS = "weights = reached / reached.sum(dim=1, keepdim=True)"
 RETURN = "return weights @ values, weights"
 POOLING = f"""{REACHED}
     nearest = (distances == distances.amin(dim=1, keepdim=True)).to(reached.dtype)
-    # Chosen before the division: gradients through a 0 / 0 are NaN even where its result is not taken.
+    # Chosen before the division: gradients through 0 / 0 are NaN even where its result is not used.
     {FALLBACK}
     {WEIGHTS}
     {RETURN}"""
@@ -85,7 +85,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=DISTANCES,
         new="distances = torch.cdist(queries, keys, p=1)",
         looks_like="Your distance is the sum of the distances along each axis.",
-        read_again="The Euclidean distance is the length of the straight line: the square root of the sum of squares.",
+        read_again="The Euclidean distance is the length of a straight line: the square root of the sum of squares.",
     ),
     Mistake(
         id="pooling.queries-keys-exchanged",
@@ -94,7 +94,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new="distances = torch.cdist(keys, queries)",
         looks_like="Your weights have a row for each key instead of for each query.",
         read_again="A row belongs to a query and a column to a key; with as many queries as keys, you would not "
-        "notice.",
+        "notice the mistake.",
     ),
     _pooling(
         "not-normalised",
@@ -158,8 +158,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "unreached-all",
         FALLBACK,
         "reached = torch.where((reached == 0).all(dim=1).any(), nearest, reached)",
-        "Queries that reach some keys attend only to their nearest keys, as if one unreached query or one unreached "
-        "key decided this for all.",
+        "Queries that reach some keys attend only to their nearest keys, as if a single query or key out of reach "
+        "decided for all queries.",
         "Decide this for each query, from its own row of kernel values. " + UNREACHED,
     ),
     _pooling(
@@ -174,8 +174,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "unreached-tiny",
         FALLBACK,
         FALLBACK.replace("(reached == 0).all(dim=1, keepdim=True)", "reached.sum(dim=1, keepdim=True) < 1e-6"),
-        "A query whose kernel values are tiny, but not 0, attends to its nearest key as if it reached none.",
-        "However far away the keys are, they are reached as long as one kernel value is above 0. " + UNREACHED,
+        "A query whose kernel values are tiny, but not 0, attends to its nearest key as if it reached no key.",
+        "However far away the keys are, a query reaches them as long as one kernel value is above 0. " + UNREACHED,
     ),
     _pooling(
         "values-missing",
@@ -189,7 +189,7 @@ MISTAKES: tuple[Mistake, ...] = (
         RETURN,
         "return weights, weights @ values",
         "Your second result contains the estimates, as if the two results were swapped.",
-        "See the Returns section of the docstring for their order.",
+        "See the Returns section of the docstring for the order of the two results.",
     ),
     _pooling(
         "weights-not-returned",
@@ -254,7 +254,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=FORWARD,
         new=FORWARD.replace(".exp()", ".exp().item()"),
         looks_like="Your result is right, but no gradient reaches the width, so it would never be learned.",
-        read_again="Autograd does not track Python numbers: pass the tensor on as it is.",
+        read_again="Autograd does not track Python numbers: pass on the tensor itself.",
         seen_by="hidden",
     ),
     Mistake(
@@ -262,7 +262,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pooling",
         old=LEFT_OUT,
         new="_, weights = self(keys, keys, values)",
-        looks_like="Your predictions use the value that they predict: each pair attends to itself too.",
+        looks_like="Your predictions use the values that they should predict: each pair also attends to itself.",
         read_again="An error measured this way says nothing about unknown values. " + ALONE,
     ),
     Mistake(
@@ -270,8 +270,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pooling",
         old=LEFT_OUT,
         new="_, weights = self(keys, keys, values)\n        weights = weights.masked_fill(own, 0)",
-        looks_like="Your weights do not add up to 1: each pair's own weight is 0 but still counts in the sum that "
-        "you divide by.",
+        looks_like="Your weights do not add up to 1. You set each pair's own weight to 0, but still count it in the "
+        "sum that you divide by.",
         read_again=ALONE,
     ),
     Mistake(
@@ -339,7 +339,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=OTHERS,
         new=OTHERS.replace(".exp()", ".exp().item()"),
         looks_like="Your predictions are right, but no gradient reaches the width, so it would never be learned.",
-        read_again="Autograd does not track Python numbers: divide by the tensor as it is.",
+        read_again="Autograd does not track Python numbers: divide by the tensor itself.",
         seen_by="hidden",
     ),
 )

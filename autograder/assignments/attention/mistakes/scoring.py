@@ -98,7 +98,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "self.attention_weights",
         "weights",
         "Your result is right, but you do not store the weights.",
-        "The heatmaps read them. " + KEPT,
+        "The heatmaps need the weights. " + KEPT,
     ),
     _dot(
         "dot-scores-kept",
@@ -120,7 +120,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "dot-softmax-missing",
         "masked_softmax(scores, valid_lens)",
         "scores",
-        "You average the values with the scores themselves, as if there were no softmax.",
+        "You use the scores themselves as weights, as if there were no softmax.",
         "The weights of a query must be positive and add up to 1.",
     ),
     _dot(

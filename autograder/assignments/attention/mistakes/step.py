@@ -19,7 +19,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=f"{STATE}\n        {LOGITS}",
         new=f"{LOGITS}\n        {STATE}",
         looks_like="You compute the logits from the previous state instead of the new one.",
-        read_again="The new state knows the token of this step; the previous state does not. " + ORDER,
+        read_again="The new state depends on the token of this step; the previous state does not. " + ORDER,
     ),
     Mistake(
         id="bahdanau.asks-with-new-state",
@@ -27,7 +27,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=f"{WEIGHTS}\n        {STATE}",
         new=f"{STATE}\n        {CONTEXT}\n        {WEIGHTS}",
         looks_like="Your query is the new state, as in Luong's attention.",
-        read_again="Bahdanau et al. look at the source before the state is updated, Luong et al. after it. "
+        read_again="Bahdanau et al. look at the source before the state is updated, Luong et al. afterwards. "
         + ATTENDING,
     ),
     Mistake(
@@ -52,7 +52,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=STATE,
         new=STATE.replace("[embedded, context]", "[context, embedded]"),
         looks_like="In the input of your cell, the context comes before the embedded token.",
-        read_again="A model could learn with either order, but the docstring and the trained weights fix one.",
+        read_again="A model could learn with either order, but the docstring specifies one and the trained weights "
+        "rely on it.",
     ),
     Mistake(
         id="bahdanau.cell-without-context",
@@ -84,7 +85,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=CONTEXT,
         new=CONTEXT.replace(", src_lengths", ""),
         looks_like="Your attention attends to the padding of the source.",
-        read_again="The lengths tell attention where each sentence ends; they are its last argument.",
+        read_again="Attention needs the lengths to know where each sentence ends; they are its last argument.",
     ),
     Mistake(
         id="bahdanau.mean-of-the-source",
@@ -139,8 +140,9 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=LOGITS,
         new="logits = self.predict(state, embedded, context)",
-        looks_like="Your logits are computed with context and embedded token swapped.",
-        read_again="The sizes fit in both orders, since the three are concatenated. See the arguments of predict.",
+        looks_like="Your logits are computed with the context and the embedded token swapped.",
+        read_again="The sizes fit in either order, since the three tensors are concatenated. See the arguments of "
+        "predict.",
     ),
     Mistake(
         id="bahdanau.softmax-of-logits",
@@ -165,7 +167,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=CONTEXT,
         new=f"{CONTEXT}\n        context = self.dropout(context)",
         looks_like="In training, your step applies dropout to the context too.",
-        read_again="The given lines already apply dropout; nothing else needs it.",
+        read_again="The code that we provide already applies dropout; nothing else needs it.",
         seen_by="hidden",
     ),
     Mistake(

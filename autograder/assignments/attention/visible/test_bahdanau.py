@@ -82,7 +82,7 @@ class TestBahdanau(TrainedTestCase):
                     self.wrong("a second call returns more or fewer weights than the first one", why)
 
     def test_seq2seq(self):
-        """Encode and decode, with zeros at padding; the trained model predicts every next word of our sentences."""
+        """Encode and decode, with zeros at padding; predict the next word at every position with the trained model."""
         stored = self.stored("sentence_pairs")
         inputs = {name: stored[name] for name in ("src", "tgt", "src_lengths", "tgt_lengths")}
         model = self.small()

@@ -16,7 +16,7 @@ class TestPooling(StageTestCase):
         return getattr(self.student.pooling, name)
 
     def test_kernels(self):
-        """Compute the boxcar, triangular and Epanechnikov kernels, also at u = 1."""
+        """Compute the boxcar, triangular and Epanechnikov kernels, including at u = 1."""
         stored = self.stored("kernels")
         for name in ("boxcar", "triangular", "epanechnikov"):
             with self.part(name):
@@ -38,7 +38,7 @@ class TestPooling(StageTestCase):
         self.assert_tensor(estimates, stored["estimates"], "estimates", "n_q d_v")
 
     def test_attention_pooling(self):
-        """Average the values by how near their keys are; if the kernel reaches no key, use the nearest."""
+        """Average the values, weighted by how near their keys are; if the kernel reaches none, use the nearest key."""
         with self.part("reached"):
             self.pool("near", "gaussian")
             self.pool("equal", "constant")
@@ -100,7 +100,7 @@ class TestPooling(StageTestCase):
         _, weights = self.items(model(**inputs), 2, "forward")
         if np.shape(weights) != stored["weights"].shape or not np.allclose(weights, stored["weights"], atol=1e-3):
             why = "In training, log_width changes from call to call, and so does the width."
-            self.wrong("after log_width has changed, the width is still the old one: is it computed in each call?", why)
+            self.wrong("after log_width has changed, the old width is still used: is it computed in each call?", why)
 
     def leave_out(self, case: str, kernel: str) -> None:
         """Fail unless `leave_one_out` returns the stored tensors."""
@@ -111,7 +111,7 @@ class TestPooling(StageTestCase):
         self.assert_tensor(predictions, stored["predictions"], "predictions", "n d_v")
 
     def test_leave_one_out(self):
-        """Predict each value from all other pairs, with any kernel; if it reaches none, from the nearest."""
+        """Predict each value from all other pairs, with any kernel; if it reaches no pair, from the nearest pair."""
         with self.part("reached"):
             self.leave_out("others", "gaussian")
             self.leave_out("equal_others", "constant")

@@ -14,7 +14,7 @@ class TestScoring(AttendingTestCase):
     """Random queries, keys and values, with and without lengths."""
 
     def test_masked_softmax(self):
-        """Give weight only to the first keys: without lengths, with a length per sequence, with a length per query."""
+        """Give weight only to the first keys: without lengths, with a length per sequence or per query."""
         scores, softmax = self.stored("softmax")["scores"], self.student.scoring.masked_softmax
         for case in ("no_lengths", "of_sequences", "of_queries"):
             with self.part(case):
@@ -106,5 +106,5 @@ class TestScoring(AttendingTestCase):
         self.attend("bilinear", lambda p: self.student.scoring.BilinearAttention(6, 3, dropout=p))
 
     def test_additive_attention(self):
-        """Attend with a small network as the score, and store the weights."""
+        """Attend with a small network as the scoring function, and store the weights."""
         self.attend("additive", lambda p: self.student.scoring.AdditiveAttention(6, 3, 5, dropout=p))

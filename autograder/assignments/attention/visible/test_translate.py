@@ -42,7 +42,7 @@ class TestTranslate(TrainedTestCase):
         tokens = model.translate(**call, max_output_length=int(stored["max_output_length"]))
         expected = stored["tokens"][:sentences]
         expected = expected[:, (expected != TINY["pad_idx"]).any(axis=0)]
-        some = f" of {sentences} sentences, of which one ends earlier," if sentences else ""
+        some = f" of {sentences} sentences, one of which ends earlier," if sentences else ""
         self.assert_tensor(tokens, expected, f"the tokens{some}", "B T")
 
     def check_end(self) -> None:
@@ -65,7 +65,7 @@ class TestTranslate(TrainedTestCase):
         call = {name: stored[name] for name in ("src", "src_lengths")}
         tokens = model.translate(**call, max_output_length=int(stored["max_output_length"]))
         both = f"sos_idx = {special['sos_idx']} and pad_idx = {special['pad_idx']}"
-        name = f"the tokens, of which some in the middle are {both},"
+        name = f"the tokens, with {both} in the middle,"
         self.assert_tensor(tokens, stored["again.tokens"], name, "B T")
 
     def test_sentence_bleu_extra_credit(self):

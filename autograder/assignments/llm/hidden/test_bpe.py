@@ -16,9 +16,9 @@ class TestBytePairs(LlmTestCase):
                 for length in (2, 9, 30):
                     ids = [int(token) for token in self.rng.integers(kinds, size=length)]
                     pair = (self.pick(0, 1), self.pick(0, 1)) if part == "overlaps" else (0, self.pick(1, 2))
-                    self.same_ids(partial(self.merged, ids=ids, pair=pair), "the row of merged ids", "T")
+                    self.same_ids(partial(self.merged, ids=ids, pair=pair), "the merged ids", "T")
                 ids = [1] * self.pick(3, 5, 7)
-                self.same_ids(partial(self.merged, ids=ids, pair=(1, 1)), "the row of merged ids", "T")
+                self.same_ids(partial(self.merged, ids=ids, pair=(1, 1)), "the merged ids", "T")
                 self.keeps_arguments(self.student.bpe.merge, {"ids": [1, 2, 1, 2], "pair": (1, 2), "new": 300})
 
     def test_count_pairs(self):
@@ -66,21 +66,21 @@ class TestBytePairs(LlmTestCase):
         merges = self.merges("abc", 12)
         for length in (1, 2, 8, 12, 16, 20):
             word = list(self.letters("abc", length).encode())
-            self.same_ids(partial(self.word_encoded, merges=merges, word=word), "the row of ids of a word", "T")
+            self.same_ids(partial(self.word_encoded, merges=merges, word=word), "the ids of a word", "T")
 
     def test_encode(self):
         """Random texts with random merges and up to three special tokens, one of which begins like another."""
         merges = self.merges("ab ", 10)
         with self.part("words"):
             text = self.letters("ab ", 40) + " " + self.letters(EVERYWHERE, 20)
-            self.same_ids(lambda m: m.drivers.encode_of(merges, [], text), "the row of ids", "T")
+            self.same_ids(lambda m: m.drivers.encode_of(merges, [], text), "the ids", "T")
         with self.part("special"):
             sets = (["<e>", "<e>+", "[a]"], ["a|b", "a|b.", ".*"], ["end", "endof", "(("], ["<s>"])
             special = list(self.rng.permutation(self.choose(sets)))
             special = [str(text) for text in special]
             for _ in range(4):
                 text = "".join(self.choose([*special, " ab", "b", "a a", " ba,"]) for _ in range(14))
-                self.same_ids(partial(self.encoded, merges=merges, special=special, text=text), "the row of ids", "T")
+                self.same_ids(partial(self.encoded, merges=merges, special=special, text=text), "the ids", "T")
 
     def test_decode(self):
         """Random ids: from texts with letters of up to four bytes, and from no valid text at all."""

@@ -31,7 +31,7 @@ class TestLens(LlmTestCase):
         return model, self.rng.integers(V, size=(2, self.pick(4, 6))), G * share
 
     def run_model(self, model: Twins, tokens: np.ndarray) -> Any:
-        """What the model computes: streams, weights, outputs of heads and networks."""
+        """The model's intermediate results: streams, weights, outputs of heads and networks."""
         return self.right(lambda reference: self.solution.drivers.run_of(reference, tokens), model.reference)
 
     def test_logit_lens(self):
@@ -43,7 +43,7 @@ class TestLens(LlmTestCase):
             self.assert_tensor(self.student.lens.logit_lens(model.student, given), right, "the logits", "layers B T V")
 
     def test_attribution(self):
-        """Other sizes; then the shares add up to the logit."""
+        """Other sizes and other tokens whose logits are split."""
         for part, number, axes in SHARES:
             with self.part(part):
                 model, tokens, _ = self.model()

@@ -1,4 +1,4 @@
-"""Stage 6, hidden: all numbers of bits, groups from one weight to a whole row, very small weights."""
+"""Stage 6, hidden: all bit widths, groups from one weight to a whole row, very small weights."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from autograder.grading.hidden_case import Twins
 
 class TestFewBits(LlmTestCase):
     def test_quantise(self):
-        """Other numbers of bits and groups, small and large weights, numbers halfway, groups of zeros."""
+        """Other bit widths and groups, small and large weights, ties, groups of zeros."""
         with self.part("rounding"):
             out, groups, group = self.sizes(3, 2, 6)
             for bits in (2, 3, self.pick(4, 5), self.pick(6, 7), 8):
@@ -50,7 +50,7 @@ class TestFewBits(LlmTestCase):
         self.assert_bytes(numbers, right, "numbers", "out in")
 
     def numbers(self, out: int, size: int) -> np.ndarray:
-        """Random four-bit numbers, with both ends of their range."""
+        """Random four-bit numbers, including both ends of the range."""
         numbers = self.rng.integers(-8, 8, size=(out, size)).astype(np.int8)
         numbers[0, :2] = self.rng.permutation([-8, 7])
         return numbers
@@ -91,7 +91,7 @@ class TestFewBits(LlmTestCase):
         return self.twins(lambda modules: modules.quantise.PackedLinear(*sizes))
 
     def apply(self, linear: Twins, x: np.ndarray) -> None:
-        """Fail unless the map of x is correct."""
+        """Fail unless the linear map returns the correct result for x."""
         self.same(lambda model: model(x), linear, "y", " ".join([*"BT"[: x.ndim - 1], "out"]))
 
     def test_linear(self):

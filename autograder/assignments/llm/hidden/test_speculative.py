@@ -1,4 +1,4 @@
-"""Stage 7, hidden: other vocabularies and numbers of guesses; exact distributions; draft and target equal."""
+"""Stage 7, hidden: other vocabularies and numbers of guesses; exact distributions; equal draft and target."""
 
 import functools
 from collections.abc import Callable, Sequence

@@ -21,7 +21,7 @@ PARTS = '"(" + "|".join(map(re.escape, longest_first)) + ")"'
 SPLIT = "for word in split_words(part):\n                    ids += self.encode_word(word)"
 JOINED = 'return b"".join(self.pieces[token] for token in ids).decode("utf-8", errors="replace")'
 
-LEFT = "Go through a row of three equal tokens with a pencil, from left to right. Each token is used once."
+LEFT = "Work through a sequence of three equal tokens by hand, from left to right. Each token is used once."
 TIE = "The docstring says which of several equally frequent pairs is taken."
 EARLIEST = "The docstring of this method says which merge comes first, and when to stop."
 
@@ -95,7 +95,8 @@ MISTAKES: tuple[Mistake, ...] = (
         COUNTED,
         COUNTED.replace("pairwise(ids)", "{*pairwise(ids)}"),
         "You count a pair only once per word, even if the word contains it several times.",
-        "The docstring says that every occurrence counts. How often does the word 7 7 7 7 contain the pair (7, 7)?",
+        "The docstring says that every occurrence counts. How often does the word [7, 7, 7, 7] "
+        "contain the pair (7, 7)?",
     ),
     _bpe(
         "count-overlaps-skipped",
@@ -112,7 +113,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "count-unordered",
         COUNTED,
         COUNTED.replace("counts[pair]", "counts[min(pair), max(pair)]"),
-        "You count a pair and its opposite together.",
+        "You count a pair and the reversed pair together.",
         "A pair has an order: (97, 98) is not (98, 97).",
     ),
     _bpe(
@@ -120,7 +121,7 @@ MISTAKES: tuple[Mistake, ...] = (
         COUNTED,
         COUNTED + "\n    row = [ids for ids in words if ids]\n    for left, right in zip(row, row[1:]):\n"
         "        counts[left[-1], right[0]] += words[right]",
-        "You also count the last token of a word with the first token of the next.",
+        "You also count pairs of the last token of a word and the first token of the next.",
         "Pairs are counted within a word. The words are in no particular order.",
     ),
     _bpe(
@@ -142,7 +143,7 @@ MISTAKES: tuple[Mistake, ...] = (
         STOP,
         "if max(counts.values(), default=0) < 2:\n            break",
         "You stop as soon as no pair occurs twice.",
-        "The docstring says what happens to a pair that occurs once.",
+        "The docstring says what happens to a pair that occurs only once.",
     ),
     _bpe(
         "train-never-stops",
@@ -156,7 +157,8 @@ MISTAKES: tuple[Mistake, ...] = (
         WORDS,
         '= Counter(tuple(map(ord, word.decode("utf-8"))) for word in split_words(text))',
         "You begin with letters instead of bytes.",
-        "A word is a sequence of bytes. A letter such as \u00e4 has two bytes; its Unicode number is neither of them.",
+        "A word is a sequence of bytes. A letter such as \u00e4 has two bytes; its Unicode code point is "
+        "neither of them.",
     ),
     _bpe(
         "train-one-long-word",

@@ -25,7 +25,7 @@ SHARES = "share1, share2 = torch.exp(lse1 - base).unsqueeze(-1), torch.exp(lse2 
 SUM = "return share1 * out1 + share2 * out2, lse"
 
 STATE = "The docstring defines all three numbers of the state relative to the same maximum."
-POSITION = "The docstring says at which position query i is."
+POSITION = "The docstring gives the position of query i."
 MEANING = "What is the total weight of a set of keys? Its lse is the logarithm of this weight."
 
 
@@ -125,7 +125,7 @@ MISTAKES: tuple[Mistake, ...] = (
         ROWS,
         ROWS.replace("q.size(-1)", "v.size(-1)"),
         "You divide the scores by the square root of the size of the values.",
-        "Scores are products of queries and keys, so it is their size that matters.",
+        "Scores are products of queries and keys, so their size is the one that matters.",
     ),
     _flash(
         "tiles-scale-not-root",
@@ -139,7 +139,7 @@ MISTAKES: tuple[Mistake, ...] = (
         TILES,
         "for j in range(0, T_k - block_k + 1, block_k):",
         "You leave out the last keys if they do not fill a tile.",
-        "The docstring says that a tile need not divide the number of keys, and may be larger than it.",
+        "The docstring says that the tile size need not divide the number of keys, and may be larger.",
     ),
     _flash(
         "tiles-aligned-at-the-beginning",
@@ -160,14 +160,14 @@ MISTAKES: tuple[Mistake, ...] = (
         SKIP,
         SKIP.replace("j > last", "j >= last"),
         "You skip a tile whose first key is at the position of the last query.",
-        "A tile can be skipped if every query of the block comes before its first key.",
+        "A tile can be skipped if every query of the block comes before the first key of the tile.",
     ),
     _flash(
         "tiles-window-one-too-wide",
         WINDOW,
         WINDOW.replace("columns <=", "columns <"),
         "Your window is one key too wide.",
-        "Count the keys of a window of 1 in the docstring.",
+        "According to the docstring, which keys are in a window of 1?",
     ),
     _flash(
         "tiles-window-skipped-too-early",
@@ -181,7 +181,7 @@ MISTAKES: tuple[Mistake, ...] = (
         WINDOW,
         "pass",
         "Your window hides nothing inside a tile.",
-        "The edge of the window may lie inside a tile.",
+        "The edge of the window may fall inside a tile.",
     ),
     _flash(
         "tiles-not-divided",
@@ -204,7 +204,7 @@ MISTAKES: tuple[Mistake, ...] = (
         LSE,
         "lses.append(total.log())",
         "Your lse leaves out the maximum.",
-        "The exponentials were taken relative to the maximum, so it must be added back to their logarithm.",
+        "The exponentials are relative to the maximum, so add it back to the logarithm of their sum.",
     ),
     _flash(
         "tiles-everything-at-once",

@@ -21,14 +21,16 @@ SILENCE = "merged[:, :, out] = 0"
 REMOVE = "hook.remove()"
 HOOK = "hooks.append(block.attention.W_o.register_forward_pre_hook(silence))"
 
-OUTPUT = "What does the model itself do with its last stream before it has logits?"
+OUTPUT = "What does the model itself do with its last stream before it computes the logits?"
 DIVISOR = "The docstring says which divisor every share uses. Only then do the shares add up to the logit."
 WEIGHT = "The last norm does two things to a stream: it divides, and it multiplies."
-COLUMNS = "The input of this matrix is the concatenated heads, head after head. Which part of the matrix meets a head?"
+COLUMNS = (
+    "The input of this matrix is the concatenated heads, head after head. Which part of the matrix acts on one head?"
+)
 AFTER = "The position to look at comes after the last occurrence of the same token."
-QUERY = "The docstring says which positions count: those for which the text has repeated itself."
+QUERY = "The docstring says which positions count: those where the text repeats itself."
 BEFORE = "The docstring says where the output of a head is replaced: before the heads are mixed."
-SAME = "Call it twice on one model, first with some heads and then with none."
+SAME = "Call the function twice on the same model, first with some heads and then with none."
 
 
 def _lens(name: str, old: str, new: str, looks_like: str, read_again: str, **options: Any) -> Mistake:
@@ -55,7 +57,7 @@ MISTAKES: tuple[Mistake, ...] = (
         LENS,
         LENS.replace("(stream)", "(stream[1:])"),
         "You leave out the stream before the first layer.",
-        "There is one stream more than there are layers.",
+        "There is one more stream than there are layers.",
     ),
     _lens(
         "logits-of-the-last-only",
@@ -83,7 +85,7 @@ MISTAKES: tuple[Mistake, ...] = (
         HEADS,
         "own = torch.rsqrt(added.pow(2).mean(dim=-1, keepdim=True) + model.norm.eps)\n        "
         "of_heads.append((added * direction / scale * own).sum(dim=-1))",
-        "You normalise the share of each head by itself.",
+        "You normalise the share of each head separately.",
         DIVISOR,
     ),
     _lens(
@@ -167,7 +169,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "share-streams-for-networks",
         RESULT,
         RESULT.replace("mlps *", "stream[1:] *"),
-        "You take the streams for the outputs of the networks.",
+        "You use the streams as the outputs of the networks.",
         "A network adds its output to the stream. It is not the stream.",
     ),
     _lens(
@@ -202,7 +204,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "score-axes-exchanged",
         SCORE,
         SCORE.replace("queries, queries - period + 1", "queries - period + 1, queries"),
-        "You exchange queries and keys.",
+        "You swap queries and keys.",
         "The docstring says what a row is. A query looks back, not forward.",
     ),
     _lens(
@@ -223,7 +225,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "score-divided-by-all",
         SCORE,
         SCORE.replace("mean(dim=(1, 3))", "sum(dim=3).mean(dim=1) / T"),
-        "You divide by the number of all positions.",
+        "You divide by the total number of positions.",
         QUERY,
     ),
     _lens(
@@ -252,35 +254,35 @@ MISTAKES: tuple[Mistake, ...] = (
         HOOK,
         "hooks.append(block.attention.W_o.register_forward_hook("
         "lambda module, args, y, out=out, d_head=d_head: silence(module, (y,), out, d_head)[0]))",
-        "You silence a part of the output of the attention, after the heads are mixed.",
+        "You silence a part of the attention output, after the heads are mixed.",
         BEFORE,
     ),
     _lens(
         "ablate-interleaved-heads",
         f"{MERGED}  # (B, T, H d_head) -> (B, T, H, d_head)\n            {SILENCE}",
         "merged = args[0].unflatten(-1, (d_head, -1)).clone()\n            merged[..., out] = 0",
-        "You silence every H-th feature instead of those of a head.",
+        "You silence every H-th feature instead of the features of a head.",
         "Head after head: the first features all belong to head 0.",
     ),
     _lens(
         "ablate-only-the-last",
         OUT,
         "out = [head for at, head in list(heads)[-1:] if at == layer]",
-        "Only the last of the heads is missing.",
+        "You leave out only the last of the heads.",
         "All pairs count.",
     ),
     _lens(
         "ablate-in-each-layer",
         OUT,
         "out = [head for _, head in heads]",
-        "The head is missing in each layer.",
+        "You leave out the head in every layer.",
         "The first number of a pair is the layer.",
     ),
     _lens(
         "ablate-pair-exchanged",
         OUT,
         "out = [head for head, at in heads if at == layer]",
-        "You exchange layer and head.",
+        "You swap layer and head.",
         "The docstring says what comes first in a pair.",
     ),
     _lens(
@@ -288,7 +290,7 @@ MISTAKES: tuple[Mistake, ...] = (
         OUT,
         "out = [head for head in range(block.attention.num_heads) if (layer, head) not in heads]",
         "You silence all other heads.",
-        "The pairs are the heads that are left out.",
+        "The pairs name the heads that are left out.",
     ),
     _lens(
         "ablate-whole-layer",
@@ -308,7 +310,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "ablate-hooks-left",
         REMOVE,
         "pass",
-        "Your hook, or the zeros in W_o.weight, are still in the model after the call.",
+        "After the call, the model still contains your hook, or zeros in W_o.weight.",
         SAME,
     ),
     _lens(

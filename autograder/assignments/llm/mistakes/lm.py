@@ -54,7 +54,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "mask-keys-from-zero",
         KEYS,
         "keys = torch.arange(kept + new)",
-        "Your oldest cached key is at position 0, although the cache keeps only the last ones.",
+        "Your oldest cached key is at position 0, although the cache keeps only the last keys.",
         WHERE,
     ),
     _lm(
@@ -120,7 +120,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "project-always-normalised",
         IF_NORM,
         "if True:",
-        "You normalise although the switch is off.",
+        "You normalise even if the switch is off.",
         "The docstring says when queries and keys are normalised.",
     ),
     _lm(
@@ -142,14 +142,14 @@ MISTAKES: tuple[Mistake, ...] = (
         ROTATED,
         "return rotate(q, positions), k, v",
         "You do not rotate the keys.",
-        "Only if both are rotated does a score depend on the distance.",
+        "A score depends on the distance only if queries and keys are both rotated.",
     ),
     _lm(
         "project-positions-from-zero",
         POSITIONS,
         "positions = torch.arange(x.size(1))",
         "You count positions from 0 in every call.",
-        "The argument past says how many positions come before.",
+        "The argument past says how many positions come before x.",
     ),
     _lm(
         "project-heads-interleaved",
@@ -236,7 +236,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "attention-keeps-window",
         START,
         "start = max(k.size(2) - self.window, 0)",
-        "Your cache keeps one key more than later positions can see.",
+        "Your cache keeps one more key than later positions can see.",
         KEPT,
     ),
     _lm("attention-cache-grows", START, "start = 0", "Your cache keeps all keys, whatever the window.", KEPT),
@@ -315,6 +315,6 @@ MISTAKES: tuple[Mistake, ...] = (
         READ,
         "logits = self(tokens[:, :-1])[0][:, :-1]\n        tokens = tokens[:, :-1]",
         "Your loss leaves out the last token.",
-        "A row of T + 1 tokens has T predictions.",
+        "A row of T + 1 tokens yields T predictions.",
     ),
 )

@@ -65,7 +65,7 @@ MISTAKES: tuple[Mistake, ...] = (
         'grad = p.grad + group["weight_decay"] * p\n                '
         + ADAMW_ALL.replace("p.grad", "grad").removesuffix(DECAY),
         "You add the weight decay to the gradient, so both means contain it.",
-        "This is what AdamW was invented against. The docstring says what the decay does not see.",
+        "AdamW was invented to avoid this. The docstring says what the decay does not use.",
     ),
     _optim(
         "adamw-decay-without-rate",
@@ -108,13 +108,13 @@ MISTAKES: tuple[Mistake, ...] = (
         CORRECT_M,
         'm = state["m"] = state["m"] / (1 - beta1 ** state["t"])',
         "You store the corrected mean, so the next step corrects it again.",
-        "The correction is for this step only. The mean itself goes on without it.",
+        "The correction is for this step only. The stored mean stays uncorrected.",
     ),
     _optim(
         "adamw-one-counter",
         COUNT,
         'group["t"] = group.get("t", 0) + 1\n                state["t"] = group["t"]',
-        "All parameters share one step counter, so it grows several times in a step.",
+        "All parameters share one step counter, so it increases several times per step.",
         "Each parameter has its own t. It counts the steps in which this parameter moved.",
     ),
     _optim(
@@ -129,7 +129,7 @@ MISTAKES: tuple[Mistake, ...] = (
         ADAMW_MOVE,
         ADAMW_MOVE.replace('(v.sqrt() + group["eps"])', '(v + group["eps"]).sqrt()'),
         "You add eps before you take the root.",
-        "For a tiny gradient, eps inside the root is much larger. See the last line of the formula.",
+        "For a tiny gradient, eps has a much larger effect inside the root. See the last line of the formula.",
     ),
     _optim(
         "adamw-no-root",
@@ -149,14 +149,14 @@ MISTAKES: tuple[Mistake, ...] = (
         "adamw-betas-exchanged",
         ADAMW_START,
         ADAMW_START.replace("beta1, beta2 =", "beta2, beta1 ="),
-        "You exchange both betas.",
+        "You swap the two betas.",
         "The first beta belongs to the mean of the gradients.",
     ),
     _optim(
         "adamw-sum-of-gradients",
         MEAN,
         MEAN.replace("(1 - beta1) * ", ""),
-        "Your mean of the gradients is a sum: old and new do not add up to 1.",
+        "Your mean of the gradients is a sum: the weights of old and new do not add up to 1.",
         FORMULA,
     ),
     _optim(
@@ -170,7 +170,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "adamw-not-squared",
         SQUARES,
         SQUARES.replace("square()", "abs()"),
-        "Your second mean is not that of the squares.",
+        "Your second mean is not the mean of the squares.",
         FORMULA,
     ),
     _optim(
@@ -226,7 +226,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "orthogonalise-norm-of-rows",
         NORM,
         NORM.replace("G.norm()", "G.norm(dim=1, keepdim=True)"),
-        "You normalise each row by itself.",
+        "You normalise each row separately.",
         "The whole matrix has a single norm. Dividing rows differently changes its singular vectors.",
     ),
     _optim(
@@ -247,7 +247,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "orthogonalise-one-step-less",
         REPEAT,
         "for _ in range(steps - 1):",
-        "You do one step less than asked.",
+        "You do one step too few.",
         "Count your steps.",
     ),
     _optim(
@@ -282,7 +282,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "orthogonalise-not-transposed-back",
         BACK,
         "return X",
-        "The result of a tall matrix is wide.",
+        "For a tall matrix, your result is wide.",
         "The docstring says what happens to the result of a transposed matrix.",
     ),
     _optim(
@@ -312,7 +312,7 @@ MISTAKES: tuple[Mistake, ...] = (
         'state["u"] = p.grad + group["momentum"] * state["u"]\n                '
         'direction = orthogonalise(state["u"], group["steps"])',
         "You store the look-ahead as the momentum.",
-        "The look-ahead is for this step only. The momentum itself goes on without it.",
+        "The look-ahead is for this step only. The stored momentum does not contain it.",
     ),
     _optim(
         "muon-momentum-after",
@@ -320,7 +320,7 @@ MISTAKES: tuple[Mistake, ...] = (
         'state["u"] = group["momentum"] * state["u"] + orthogonalise(p.grad, group["steps"])\n                '
         'direction = state["u"]',
         "You add up orthogonalised gradients.",
-        "The momentum is over plain gradients; their sum is orthogonalised.",
+        "The momentum adds up plain gradients; their sum is orthogonalised.",
     ),
     _optim(
         "muon-not-scaled",
@@ -334,7 +334,7 @@ MISTAKES: tuple[Mistake, ...] = (
         MUON_MOVE,
         MUON_MOVE.replace("p.size(0) / p.size(1)", "p.size(1) / p.size(0)"),
         "You scale wide matrices instead of tall ones.",
-        "Which of both sizes is n? See the first line of the docstring.",
+        "Which of the two sizes is n? See the first line of the docstring.",
     ),
     _optim(
         "muon-scaled-without-maximum",
@@ -416,7 +416,7 @@ MISTAKES: tuple[Mistake, ...] = (
         EMBEDDINGS
         + "\n    linear = {id(layer.weight) for layer in model.modules() if isinstance(layer, nn.Linear)}"
         + "\n    embeddings |= {id(p) for p in model.parameters() if id(p) not in linear}",
-        "A matrix outside a linear layer is missing in the list for Muon.",
+        "A matrix outside a linear layer is missing from the list for Muon.",
         TYPE,
     ),
     _optim(
@@ -445,7 +445,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "wsd-no-warmup-divides-by-zero",
         WARMUP,
         "if (step + 1) / warmup < 1:\n        return (step + 1) / warmup",
-        "A warm-up of 0 steps divides by 0.",
+        "With a warm-up of 0 steps, you divide by 0.",
         "The docstring allows 0 steps. Then no step belongs to the warm-up.",
     ),
     _optim(

@@ -22,7 +22,7 @@ APPLIED = "return x @ dequantise(unpack(self.packed), self.scales).T"
 RANGE = "The docstring says which whole numbers are possible. What is the largest one for four bits?"
 SCALE = "The docstring defines the scale of a group. Compute it by hand for a group of three weights."
 NEAREST = "The docstring says how a weight is rounded. What happens to a number just below a whole number?"
-NEIGHBOURS = "A group consists of neighbouring weights of a row."
+NEIGHBOURS = "A group consists of neighbouring weights in a row."
 BYTE = "The docstring has the formula for a byte. Compute it by hand for -8 and 7."
 INVERSE = "Unpacking must undo packing: first one number, then its neighbour."
 ORDER = "The weights have one row for each output feature."
@@ -35,24 +35,24 @@ def _quantise(name: str, old: str, new: str, looks_like: str, read_again: str, *
 MISTAKES: tuple[Mistake, ...] = (
     _quantise("top-one-too-large", TOP, "top = 2 ** (bits - 1)", "Your largest number is one too large.", RANGE),
     _quantise("top-without-sign", TOP, "top = 2**bits - 1", "Your numbers have no bit for the sign.", RANGE),
-    _quantise("top-of-bits", TOP, "top = bits - 1", "Your largest number is the number of bits, less one.", RANGE),
+    _quantise("top-of-bits", TOP, "top = bits - 1", "Your largest number is the number of bits minus one.", RANGE),
     _quantise("bits-ignored", TOP, "top = 7", "You always round to four bits.", "The number of bits is an argument."),
     _quantise(
         "scale-without-sign",
         SCALES,
         "scales = groups.amax(dim=-1) / top",
-        "Your scale is that of the largest weight. A negative weight may be larger without its sign.",
+        "Your scale is based on the largest weight. A negative weight may be larger without its sign.",
         SCALE,
     ),
     _quantise(
         "scale-of-range",
         SCALES,
         "scales = (groups.amax(dim=-1) - groups.amin(dim=-1)) / (2 * top)",
-        "Your scale is that of the range from the smallest to the largest weight.",
+        "Your scale is based on the range from the smallest to the largest weight.",
         "Rounding is symmetric here: 0 stays 0, and the range is as wide below 0 as above it.",
     ),
     _quantise(
-        "scale-of-mean", SCALES, "scales = groups.abs().mean(dim=-1) / top", "Your scale is that of the mean.", SCALE
+        "scale-of-mean", SCALES, "scales = groups.abs().mean(dim=-1) / top", "Your scale is based on the mean.", SCALE
     ),
     _quantise("scale-not-divided", SCALES, "scales = groups.abs().amax(dim=-1)", "You do not divide the scale.", SCALE),
     _quantise(
@@ -73,7 +73,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "group-count-as-size",
         GROUPS,
         "groups = W.unflatten(1, (group, -1))",
-        "You take the size of a group as the number of groups.",
+        "You use the group size as the number of groups.",
         NEIGHBOURS,
     ),
     _quantise(
@@ -85,13 +85,17 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     _quantise("round-down", ROUNDED, ROUNDED.replace("torch.round", "torch.floor"), "You round down.", NEAREST),
     _quantise(
-        "round-toward-zero", ROUNDED, ROUNDED.replace("torch.round", "torch.trunc"), "You cut off the digits.", NEAREST
+        "round-toward-zero",
+        ROUNDED,
+        ROUNDED.replace("torch.round", "torch.trunc"),
+        "You cut off the decimal places.",
+        NEAREST,
     ),
     _quantise(
         "round-half-up",
         ROUNDED,
         "numbers = torch.floor(groups / scales.unsqueeze(-1) + 0.5).flatten(1)",
-        "You round numbers halfway between two whole numbers up.",
+        "You round up numbers that are halfway between two whole numbers.",
         "The docstring names the function that rounds. It rounds halfway numbers to the even neighbour.",
     ),
     _quantise(
@@ -106,7 +110,7 @@ MISTAKES: tuple[Mistake, ...] = (
         ROUNDED,
         ROUNDED.replace("groups / scales", "groups * scales"),
         "You multiply weights by their scale.",
-        "Turning numbers back into weights multiplies. What must this direction do?",
+        "To turn numbers back into weights, you multiply. What must you do in this direction?",
     ),
     _quantise(
         "zeros-nan",
@@ -128,13 +132,13 @@ MISTAKES: tuple[Mistake, ...] = (
         RETURNED,
         "return numbers.to(torch.int64), scales",
         "Your numbers are right, but each takes eight bytes.",
-        "The docstring says of which type the numbers are. Saving memory is the point.",
+        "The docstring gives the type of the numbers. Saving memory is the point.",
     ),
     _quantise(
         "scales-inverted",
         RETURNED,
         "return numbers.to(torch.int8), 1 / scales",
-        "You return what weights are multiplied by, not what they are divided by.",
+        "You return the factor that weights are multiplied by, not the number that they are divided by.",
         SCALE,
     ),
     _quantise(
@@ -163,7 +167,7 @@ MISTAKES: tuple[Mistake, ...] = (
         PARTS + "  # (out, in / group, group)\n    " + WEIGHTS,
         "groups = numbers.to(scales.dtype).unflatten(1, (-1, scales.size(1)))\n"
         "    return (groups * scales[:, : 1].unsqueeze(1)).flatten(1)",
-        "You take the number of groups as the size of a group.",
+        "You use the number of groups as the group size.",
         "How many scales does a row have, and how many weights belong to each?",
         same_as=("quantise.dequantise-first-scale",),
     ),
@@ -202,7 +206,7 @@ MISTAKES: tuple[Mistake, ...] = (
         BYTES,
         "return shifted[:, 0::2].int() + 16 * shifted[:, 1::2].int()",
         "Your bytes are right, but they take four bytes each.",
-        "The docstring says of which type the result is.",
+        "The docstring gives the type of the result.",
     ),
     _quantise(
         "unpack-exchanged", NUMBERS, NUMBERS.replace("low, high", "high, low"), "You read the high bits first.", INVERSE
@@ -240,7 +244,7 @@ MISTAKES: tuple[Mistake, ...] = (
         NUMBERS,
         "return torch.stack([low, high], dim=-1).flatten(1) - 8",
         "You subtract 8 from unsigned numbers: 3 becomes 251.",
-        "The docstring says of which type the result is. An unsigned number is never negative.",
+        "The docstring gives the type of the result. An unsigned number is never negative.",
     ),
     _quantise("linear-not-transposed", APPLIED, APPLIED.removesuffix(".T"), "You do not transpose the weights.", ORDER),
     _quantise(

@@ -25,11 +25,11 @@ CUMULATED = (
     "The docstring defines the cumulative weight. Write it down for the weights 1, 3, 2 and mark u times their sum."
 )
 NEVER = "Can a token of weight 0 be drawn with u = 0?"
-RATIO = "Compare the condition in the docstring with yours, with the probabilities of one token in both models."
+RATIO = "Compare your condition with the docstring's, using the probabilities of one token in both models."
 REST = "The residual is the amount by which the target exceeds the draft. Where the draft is larger, it is 0."
-STOP = "Guesses after a refused one follow a text that no longer exists."
+STOP = "Guesses after a rejected one follow a text that no longer exists."
 ROWS = "The target has one more row than there are guesses: row i comes before guess i, the last row after all guesses."
-NUMBERS = "The docstring has the order of the random numbers: one per guess, then K numbers, then one more."
+NUMBERS = "The docstring gives the order of the random numbers: one per guess, then K numbers, then one more."
 SEEN = "The draft must read everything that comes before the token that it guesses."
 
 
@@ -63,7 +63,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "draw-one-too-early",
         SUMS,
         "cumulated = torch.cat([probabilities.cumsum(dim=0)[1:], probabilities.sum()[None]])",
-        "You draw a token too early.",
+        "You draw the token one place too early.",
         CUMULATED,
     ),
     _speculative(
@@ -88,7 +88,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "    cumulated = probabilities[order].cumsum(dim=0)\n"
         "    return int(order[(cumulated > u * cumulated[-1]).nonzero()[0]])",
         "You go through the tokens from the most likely to the least likely.",
-        "That is a correct way to draw, but the docstring wants the tokens in their own order.",
+        "That is a correct way to draw, but the docstring requires the tokens in their own order.",
     ),
     _speculative(
         "draw-from-the-end",
@@ -101,14 +101,14 @@ MISTAKES: tuple[Mistake, ...] = (
         "verify-target-drawn",
         RESIDUAL,
         "residual = target[i]",
-        "You replace a refused guess by drawing from the target.",
-        "Tokens that the draft likes too often would still come too often. " + REST,
+        "You replace a rejected guess by drawing from the target.",
+        "Tokens that the draft prefers would still be drawn too often. " + REST,
     ),
     _speculative(
         "verify-draft-drawn",
         RESIDUAL,
         "residual = draft[i]",
-        "You replace a refused guess by drawing from the draft.",
+        "You replace a rejected guess by drawing from the draft.",
         REST,
     ),
     _speculative(
@@ -136,7 +136,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "verify-residual-next-row",
         RESIDUAL,
         RESIDUAL.replace("target[i]", "target[i + 1]"),
-        "Your residual uses the target after the guess, not before it.",
+        "Your residual uses the target's row after the guess, not before it.",
         ROWS,
     ),
     _speculative(
@@ -150,7 +150,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "verify-greedy",
         REFUSED,
         "if draft[i, token] > target[i, token]:",
-        "You refuse every guess that the draft finds more likely than the target does.",
+        "You reject every guess that the draft finds more likely than the target does.",
         RATIO,
     ),
     _speculative(
@@ -164,7 +164,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "verify-ratio-upside-down",
         REFUSED,
         "if accept[i] * target[i, token] >= draft[i, token]:",
-        "You exchange the roles of target and draft in the condition.",
+        "You swap the roles of target and draft in the condition.",
         RATIO,
     ),
     _speculative(
@@ -178,7 +178,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "verify-next-row",
         REFUSED,
         REFUSED.replace("target[i, token]", "target[i + 1, token]"),
-        "You compare a guess with the target after it, not before it.",
+        "You compare a guess with the target's row after it, not before it.",
         ROWS,
     ),
     _speculative("verify-all-kept", REFUSED, "if False:", "You keep all guesses.", RATIO),
@@ -186,14 +186,14 @@ MISTAKES: tuple[Mistake, ...] = (
         "verify-goes-on",
         REPLACED,
         "tokens = [*tokens[:i], draw(residual, u), *tokens[i + 1 :]]",
-        "You go on after a refused guess.",
+        "You continue after a rejected guess.",
         STOP,
     ),
     _speculative(
         "verify-rest-kept",
         REPLACED,
         "return [*tokens[:i], draw(residual, u), *tokens[i + 1 :]]",
-        "You keep the guesses after a refused one.",
+        "You keep the guesses after a rejected one.",
         STOP,
     ),
     _speculative(
@@ -201,21 +201,21 @@ MISTAKES: tuple[Mistake, ...] = (
         REPLACED,
         "return [draw(residual, u)]",
         "You drop the guesses that were kept.",
-        "The tokens before the refused guess are part of the result.",
+        "The tokens before the rejected guess are part of the result.",
     ),
     _speculative(
         "verify-refused-kept",
         REPLACED,
         REPLACED.replace("tokens[:i]", "tokens[: i + 1]"),
-        "You keep the refused guess as well.",
-        "The new token takes the place of the refused guess.",
+        "You keep the rejected guess as well.",
+        "The new token takes the place of the rejected guess.",
     ),
     _speculative(
         "verify-last-not-checked",
         LOOP,
         "for i, token in enumerate(tokens[:-1]):",
         "You do not check the last guess.",
-        "Every guess may be refused.",
+        "Every guess may be rejected.",
     ),
     _speculative(
         "verify-no-bonus",
@@ -264,7 +264,7 @@ MISTAKES: tuple[Mistake, ...] = (
         ROW,
         ROW.replace("[-1]", "[0]"),
         "You use the draft's probabilities after the first token.",
-        "Which row belongs to the token after everything?",
+        "Which row belongs to the token that comes after all others?",
     ),
     _speculative(
         "speculate-rows-from-beginning",
@@ -291,7 +291,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "speculate-numbers-in-other-order",
         ACCEPT + "\n        " + VERIFIED,
         "last = next(uniforms)\n        " + ACCEPT + "\n        " + VERIFIED.replace("next(uniforms)", "last"),
-        "You take the random number for the last token before those for the guesses.",
+        "You take the random number for the last token before the numbers for the guesses.",
         NUMBERS,
     ),
     _speculative(
@@ -340,7 +340,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "speculate-guesses-counted",
         CALLS,
         "calls += K",
-        "You count the guesses instead of the calls of the target.",
+        "You count the guesses instead of the calls to the target.",
         "In each round, the target reads everything in one call.",
     ),
     _speculative(

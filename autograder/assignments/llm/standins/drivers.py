@@ -73,7 +73,7 @@ def optimize(
     rates: list[list[float]],
     saved: int,
 ) -> tuple[list[Parameters], list[torch.Tensor | None]]:
-    """Let an optimizer of `optim` take some steps.
+    """Let an optimizer from `optim` take some steps.
 
     Args:
         name: the class.
@@ -87,7 +87,7 @@ def optimize(
     """
     import optim
 
-    for method in ("add_param_group", "load_state_dict", "state_dict"):  # else the first optimizer imports the compiler
+    for method in ("add_param_group", "load_state_dict", "state_dict"):  # or the first optimizer imports the compiler
         setattr(torch.optim.Optimizer, method, inspect.unwrap(getattr(torch.optim.Optimizer, method)))
 
     def build(tensors: Parameters) -> Any:
@@ -157,8 +157,8 @@ def run_of(model: Any, tokens: torch.Tensor) -> list[torch.Tensor]:
 def first_token_of(target: torch.Tensor, draft: torch.Tensor, accept: list[float], numbers: list[float]) -> Any:
     """The distribution of the first token of `speculative.verify` for one guess, (V,).
 
-    Each guess counts as often as the draft draws it. All pairs of a number from `accept` and a u from `numbers` count
-    equally. If both are the centres of equal cells, and every decision changes only between cells, this is exact.
+    Each guess is weighted by its probability in the draft. All pairs of a number from `accept` and a u from `numbers`
+    count equally. If both are the centres of equal cells, and decisions change only between cells, this is exact.
     """
     from speculative import verify
 
@@ -173,9 +173,9 @@ def first_token_of(target: torch.Tensor, draft: torch.Tensor, accept: list[float
 def speculate_with(
     target: torch.Tensor, draft: torch.Tensor, prompt: list[int], length: int, K: int, uniforms: list[float]
 ) -> Any:
-    """The result of `speculative.speculate` for two models, and the number of calls of the target model.
+    """The result of `speculative.speculate` for two models, and the number of calls to the target model.
 
-    The models are tables, (n, V): the probabilities after some tokens are the row that the sum of these tokens selects.
+    The models are tables, (n, V). The sum of all tokens so far selects the row with the next token's probabilities.
     """
     from speculative import speculate
 

@@ -43,7 +43,7 @@ MATRICES = {
     "tall": ((5, 3, 5), (4, 1, 3)),
     "zeros": ((2, 3, 5),),
 }  # n, m, steps
-# Name, kind, sizes. "shared" has the weight of the row with this number.
+# Name, kind, sizes. "shared" shares the weight of the row with this number.
 MODELS = {
     "kinds": [
         ("table", "embedding", [7, 4]),

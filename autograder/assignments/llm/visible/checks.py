@@ -39,10 +39,10 @@ class CheckingTestCase(StageTestCase):
     """A test with the checks of this assignment."""
 
     def assert_ids(self, actual: Any, expected: Any, name: str, axes: str, width: int | None = None) -> None:
-        """Fail unless these are the expected integers.
+        """Fail unless `actual` contains the expected integers.
 
         Args:
-            width: the length of a row, if these are rows of numbers.
+            width: the length of each row, if `actual` is a list of rows.
         """
         found, right = as_ids(actual, width), as_ids(expected, width)
         assert right is not None
@@ -53,10 +53,10 @@ class CheckingTestCase(StageTestCase):
         self.assert_tensor(found, right, name, axes)
 
     def assert_text(self, actual: Any, expected: str, name: str) -> None:
-        """Fail unless this is the expected text."""
+        """Fail unless `actual` is the expected text."""
         self.checks += 1
         if not isinstance(actual, str):
-            self.wrong(f"{name} should be a text", f"got  {'None' if actual is None else type(actual).__name__}")
+            self.wrong(f"{name} should be a string", f"got  {'None' if actual is None else type(actual).__name__}")
         if actual != expected:
             letters = np.array([ord(letter) for letter in actual], dtype=np.int64)
             self.wrong(f"{name} is wrong", f"expected  {expected!r}", f"got       {actual!r}", actual=letters)
@@ -71,8 +71,8 @@ class CheckingTestCase(StageTestCase):
     def assert_state(self, state: Any, expected: Sequence[np.ndarray], name: str) -> None:
         """Fail unless a state of the online softmax is correct.
 
-        Only the mean of the values, acc / total, and the logarithm of the sum, m + log(total), are compared. So any
-        other number may replace the largest score, if the sums are relative to it.
+        Only the mean of the values, acc / total, and the logarithm of the sum, m + log(total), are compared. So m need
+        not be the largest score, as long as the sums are relative to m.
         """
         m, total, acc = self.items(state, 3, "online_softmax_step")
         right_m, right_total, right_acc = expected
@@ -90,7 +90,7 @@ class CheckingTestCase(StageTestCase):
         self.assert_tensor(sums, right_sums, f"m + log(total) after {name}", axes, where=seen)
 
     def assert_small(self, T: int, D: int, block: int) -> None:
-        """Fail if a tensor is computed that is larger than both a tile and the result."""
+        """Fail if a computed tensor is larger than both a tile and the result."""
         rng = np.random.Generator(np.random.PCG64(T))
         q, k, v = (rng.standard_normal((T, D)) for _ in range(3))
         for causal in (False, True):
@@ -99,8 +99,8 @@ class CheckingTestCase(StageTestCase):
             if not isinstance(most, int) or most > 2 * T * D:
                 self.wrong(
                     f"a tensor of {most} elements is computed, although tiles are {block} x {block}",
-                    f"With T = {T} and D = {D}, queries, keys and the result have {T * D} elements each, all scores "
-                    f"{T * T}.",
+                    f"With T = {T} and D = {D}, queries, keys and the result have {T * D} elements each; "
+                    f"the matrix of all scores has {T * T}.",
                 )
 
     # Optimizers
@@ -150,13 +150,13 @@ class CheckingTestCase(StageTestCase):
         if compare("the logits", "B T V", logits, expected, LIMITS[self.student.dtype]):
             self.wrong(
                 "after the call, the model computes different logits",
-                "Is your hook still in the model, or are the zeros in W_o.weight? Undo it before you return.",
+                "Is your hook still in the model, or are there zeros in W_o.weight? Undo the change before you return.",
             )
 
     # Few bits
 
     def assert_bytes(self, actual: Any, expected: np.ndarray, name: str, axes: str) -> None:
-        """Fail unless these are the expected whole numbers, in a type of one byte each."""
+        """Fail unless `actual` contains the expected whole numbers, in a one-byte type."""
         self.assert_tensor(actual, expected, name, axes)
         if actual.dtype != expected.dtype:
             self.wrong(f"{name} should be of type {expected.dtype}, not {actual.dtype}", "The values are right.")
@@ -168,7 +168,7 @@ class CheckingTestCase(StageTestCase):
     ) -> None:
         """Fail unless all calls return the expected tokens.
 
-        All results are compared at once, since a single token hardly tells mistakes apart. The first wrong call is
+        All results are compared at once, since a single token hardly distinguishes mistakes. The first wrong call is
         repeated, so that the verdict is about this call.
 
         Args:
@@ -203,6 +203,6 @@ class CheckingTestCase(StageTestCase):
 
     def assert_calls(self, results: Sequence[Any], right: Sequence[int]) -> None:
         """Fail unless the results of `drivers.speculate_with` have the right numbers of calls."""
-        self.assert_ids([called for _, called in results], list(right), "the number of calls of the target", "run")
+        self.assert_ids([called for _, called in results], list(right), "the number of calls to the target", "run")
         returned = [result[1] for result, _ in results]
-        self.assert_ids(returned, list(right), "the number of calls that is returned", "run")
+        self.assert_ids(returned, list(right), "the returned number of calls", "run")

@@ -6,12 +6,10 @@ from autograder.assignments.llm.visible.checks import CheckingTestCase
 
 class TestBytePairs(CheckingTestCase):
     def test_merge(self):
-        """Merge a pair in a sequence of tokens, also where occurrences overlap."""
+        """Merge a pair in a sequence of tokens, even where occurrences overlap."""
         with self.part("pairs"):
             ids, pair, new = cases.MERGE
-            self.assert_ids(
-                self.student.bpe.merge(ids, pair, new), self.stored("merge")["ids"], "the row of merged ids", "T"
-            )
+            self.assert_ids(self.student.bpe.merge(ids, pair, new), self.stored("merge")["ids"], "the merged ids", "T")
         with self.part("overlaps"):
             for number, (ids, pair, new) in enumerate(cases.OVERLAPS):
                 right = self.stored("merge")[f"overlap.{number}"]
@@ -40,19 +38,17 @@ class TestBytePairs(CheckingTestCase):
         """Encode seven words with seven merges."""
         for number, word in enumerate(cases.WORD_CASES):
             ids = self.student.drivers.encode_word_of(cases.WORD_MERGES, list(word))
-            self.assert_ids(ids, self.stored("word")[str(number)], f"the row of ids of {word.decode()!r}", "T")
+            self.assert_ids(ids, self.stored("word")[str(number)], f"the ids of {word.decode()!r}", "T")
 
     def test_encode(self):
         """Encode a text, without and with special tokens."""
         with self.part("words"):
             ids = self.student.drivers.encode_of(cases.MERGES, [], "cd abcd ababcd, abcd")
-            self.assert_ids(ids, self.stored("text")["words"], "the row of ids", "T")
-            self.assert_ids(
-                self.student.drivers.encode_of(cases.MERGES, [], ""), [], "the row of ids of an empty text", "T"
-            )
+            self.assert_ids(ids, self.stored("text")["words"], "the ids", "T")
+            self.assert_ids(self.student.drivers.encode_of(cases.MERGES, [], ""), [], "the ids of an empty text", "T")
         with self.part("special"):
             ids = self.student.drivers.encode_of(cases.MERGES, cases.SPECIAL, cases.ENCODED)
-            self.assert_ids(ids, self.stored("text")["special"], "the row of ids", "T")
+            self.assert_ids(ids, self.stored("text")["special"], "the ids", "T")
 
     def test_decode(self):
         """Decode letters of several bytes, special tokens, and bytes that are not valid UTF-8."""

@@ -10,7 +10,7 @@ MODEL: dict[str, Any] = {"vocab_size": 19, "d_model": 24, "num_layers": 2, "num_
 MODEL |= {"d_ff": 10, "windows": [None, 3]}
 ABLATED = {"one": [(0, 1)], "several": [(0, 3), (1, 0), (1, 2)]}  # (layer, head)
 PERIOD = 4
-# Heads first: for the embedding alone, a divisor of its own and the divisor of the first stream are the same.
+# Heads first: for the embedding alone, its own divisor and the divisor of the first stream are the same.
 SHARES = (("heads", 1, "L H B T"), ("embedding", 0, "B T"), ("mlps", 2, "L B T"))
 
 
@@ -55,7 +55,7 @@ class TestLens(CheckingTestCase):
         self.assert_tensor(score, np.array([[1.0, 0.0, 0.0]]), "the score of a perfect head and of two others", "L H")
 
     def test_ablate(self):
-        """A model without one head, and without three; afterwards it is as before."""
+        """A model without one head, and without three; afterwards it is unchanged."""
         stored, model = self.stored("run"), self.model()
         for part, heads in ABLATED.items():
             with self.part(part):

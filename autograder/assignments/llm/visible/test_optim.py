@@ -5,7 +5,7 @@ from typing import Any
 from autograder.assignments.llm.visible import cases
 from autograder.assignments.llm.visible.checks import CheckingTestCase
 
-# The number of groups and of steps, whether rates change and gradients are missing, when the state is saved.
+# The number of groups and of steps, whether rates change and gradients are missing, and when the state is saved.
 CASES = {
     "first": (1, 1, False, 0),
     "later": (1, 3, False, 0),

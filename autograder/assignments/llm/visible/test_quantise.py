@@ -14,7 +14,7 @@ LINEAR: dict[str, Any] = {"in_features": 12, "out_features": 5, "group": 3}
 
 class TestFewBits(CheckingTestCase):
     def test_quantise(self):
-        """Round weights to 8, 4 and 2 bits in groups of several sizes; numbers halfway; groups of zeros."""
+        """Round weights to 8, 4 and 2 bits in groups of several sizes; ties; groups of zeros."""
         for part, cases in CASES.items():
             with self.part(part):
                 stored = self.stored(part)
@@ -31,13 +31,13 @@ class TestFewBits(CheckingTestCase):
         self.assert_tensor(weights, stored["weights"], "the weights", "out in")
 
     def test_pack(self):
-        """Two numbers from -8 to 7 in each byte."""
+        """Pack two numbers from -8 to 7 into each byte."""
         stored = self.stored("given")
         self.assert_bytes(self.student.quantise.pack(stored["numbers"]), stored["packed"], "packed", "out bytes")
         self.warn_of_changes(self.student.quantise.pack, {"numbers": stored["numbers"]})
 
     def test_unpack(self):
-        """The numbers in the bytes."""
+        """Unpack the numbers from the bytes."""
         stored = self.stored("given")
         self.assert_bytes(self.student.quantise.unpack(stored["packed"]), stored["numbers"], "numbers", "out in")
         self.warn_of_changes(self.student.quantise.unpack, {"packed": stored["packed"]})

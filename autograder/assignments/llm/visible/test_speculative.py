@@ -12,13 +12,13 @@ DRAWN: dict[str, tuple[list[list[int]], list[float]]] = {
     "weights": ([[1, 3, 2, 2], [4, 1, 6, 3], [1, 1, 1, 1]], [0.05, 0.3, 0.6, 0.8, 0.99]),
     "zeros": ([[0, 0, 3, 1, 0], [0, 5, 0, 5, 0]], [0.0, 0.4, 0.6, 0.999999]),
 }
-CASES = 8  # in case i, i % 4 of three guesses are kept
+CASES = 8  # in case i, i % 4 of the three guesses are kept
 NUMBERS = [0.08, 0.35, 0.62, 0.9]  # values of u
 RUNS: list[tuple[list[int], int, int]] = [([1, 4, 2], 10, 3), ([3], 7, 2), ([5, 0], 4, 1)]  # prompt, length, K
 
 
 def probabilities(rng: np.random.Generator, rows: int, V: int) -> np.ndarray:
-    """Random distributions, (rows, V), all of them larger than 0."""
+    """Random distributions, (rows, V), with all probabilities larger than 0."""
     weights = np.exp(1.5 * rng.standard_normal((rows, V)))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
@@ -80,7 +80,7 @@ class TestSpeculative(CheckingTestCase):
         return self.student.speculative.verify(*rows, tokens.tolist(), accept.tolist(), u)
 
     def test_speculate_extra_credit(self):
-        """Generate a few tokens with one, two and three guesses per round; the number of calls of the target."""
+        """Generate a few tokens with one, two and three guesses per round; the number of calls to the target."""
         stored, results = self.stored("speculate"), []
         tables = stored["target"], stored["draft"]
         with self.part("tokens"):

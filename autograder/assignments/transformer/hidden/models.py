@@ -97,7 +97,7 @@ class ModelTestCase(HiddenTestCase, TrainedTestCase):
         axes: str,
         where: np.ndarray,
     ) -> None:
-        """Fail unless dropout is applied where it is in the reference.
+        """Fail unless dropout is applied in the same places as in the reference.
 
         Args:
             build: creates the object with a given dropout probability.

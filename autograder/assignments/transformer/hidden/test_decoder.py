@@ -61,7 +61,7 @@ class TestDecoder(ModelTestCase):
         return model.forward_decoder(*source, batch["tgt"], batch["tgt_lengths"])
 
     def check_dependence(self, config: dict[str, Any], model: Twins) -> None:
-        """Fail if scores depend on tokens that they must not see, in evaluation mode or in training mode."""
+        """Fail if scores depend on hidden tokens, in evaluation mode or in training mode."""
         student, T = model.student, 8
         shape = (3, T, config["tgt_vocab_size"])
         batch = self.batch(config, 3, 7, T)
@@ -72,7 +72,7 @@ class TestDecoder(ModelTestCase):
 
         scores = self.scores_of(student, batch)
         self.assert_form(scores, shape, "the scores", SCORES)
-        wrong = "a change of later tokens changes the scores of earlier positions"
+        wrong = "changing later tokens changes the scores at earlier positions"
         self.unchanged(self.scores_of(student, later), scores, wrong, "the scores", SCORES, earlier)
         wrong = "different tokens in the padding of the source change the scores"
         self.unchanged(self.scores_of(student, padding), scores, wrong, "the scores", SCORES, real)
@@ -87,7 +87,7 @@ class TestDecoder(ModelTestCase):
         scores = self.scores_of(student, batch)
         self.assert_form(scores, shape, "the scores", SCORES)
         self.seed_student("training")
-        wrong = "in training mode, a change of later tokens changes the scores of earlier positions"
+        wrong = "in training mode, changing later tokens changes the scores at earlier positions"
         self.unchanged(self.scores_of(student, later), scores, wrong, "the scores", SCORES, earlier)
 
     # Scores: exact values
@@ -116,12 +116,12 @@ class TestDecoder(ModelTestCase):
         # Without a causal mask, the padding of the target matters.
         y = run(padding, "with a padding mask and no causal mask", real)
         changed = layer.student(np.where(real, x, 10 * self.random(*x.shape)), **source, **padding)
-        wrong = "without a causal mask, a change of the target's padding changes real positions"
+        wrong = "without a causal mask, changing the target's padding changes real positions"
         self.unchanged(changed, y, wrong, "the output", AXES, real)
         y = run(causal, "with a causal mask and no padding mask")
         early = (np.arange(T_d) < T_d // 2)[:, None]
         changed = layer.student(np.where(early, x, self.random(*x.shape)), **source, **causal)
-        self.unchanged(changed, y, "a change of later positions changes earlier ones", "the output", AXES, early)
+        self.unchanged(changed, y, "changing later positions changes earlier positions", "the output", AXES, early)
         flags = {"self_attn_padding_mask": padding["self_attn_padding_mask"] != 0}
         run({**flags, **own}, "with a separate mask for each sentence", real)
         run({**padding, **causal}, "with padding mask and causal mask", real)
@@ -161,18 +161,18 @@ class TestDecoder(ModelTestCase):
     def check_source(
         self, layer: Twins, x: np.ndarray, source: dict[str, np.ndarray], causal: dict[str, np.ndarray]
     ) -> None:
-        """Fail unless cross-attention sees the real positions of the source, and all positions without a mask."""
+        """Fail unless cross-attention sees the real positions of the source and, without a mask, all positions."""
         y = self.same(lambda model: model(x, **source, **causal), layer, "the output with a source", AXES)
         padding = source["encoder_padding_mask"][..., None] != 0
         noise = 10 * self.random(*source["encoder_out"].shape)
         noisy = {**source, "encoder_out": np.where(padding, noise, source["encoder_out"])}
-        wrong = "a change of the source's padding changes the output"
+        wrong = "changing the source's padding changes the output"
         self.unchanged(layer.student(x, **noisy, **causal), y, wrong, "the output", AXES)
         encoder_out = source["encoder_out"]
         self.same(lambda model: model(x, encoder_out=encoder_out), layer, "the output without masks", AXES)
 
     def check_stack(self) -> None:
-        """Fail unless a stack without cross-attention, with an output layer, has the correct values and gradients."""
+        """Fail unless a stack without cross-attention but with an output layer has the correct values and gradients."""
         d_model, d_ff, H = self.layer_sizes()
         B, T_d = self.sizes(2)
         stack = self.twins(

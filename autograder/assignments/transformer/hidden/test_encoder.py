@@ -44,7 +44,7 @@ class TestEncoder(ModelTestCase):
         self.same(lambda model: model(x, self_attn_padding_mask=flags), layer, "the output with booleans", AXES, real)
         self.same(lambda model: model(x[:1]), layer, "the output without a mask", AXES)
         other = layer.student(np.where(real, x, 10 * self.random(*x.shape)), self_attn_padding_mask=mask)
-        self.unchanged(other, y, "a change of the padding changes real positions", "the output", AXES, real)
+        self.unchanged(other, y, "changing the padding changes real positions", "the output", AXES, real)
         arguments = {"x": x, "self_attn_padding_mask": mask}
         self.keeps_arguments(layer.student, arguments)
         self.same_gradients(layer, arguments, self.random(*x.shape) * real, AXES)
@@ -102,7 +102,7 @@ class TestEncoder(ModelTestCase):
         arguments = {"src": src, "src_lengths": lengths}
         self.same_gradients(model, arguments, outputs, "B T d_model", "forward_encoder")
         self.keeps_arguments(model.student, arguments, "forward_encoder")
-        # Sentences that all have the same length have a mask too.
+        # A batch of sentences of the same length has a mask too.
         for lengths in (*(lengths for lengths, _ in self.in_turn()), np.array([3, 3]), np.array([5])):
             self.encode(model, self.rng.integers(40, size=(len(lengths), max(lengths))), lengths)
         # The sentence contains all tokens of the vocabulary: no token is always padding.

@@ -1,4 +1,4 @@
-"""Stage 5, hidden: greedy decoding with all possible endings, and single steps compared with decoding all at once."""
+"""Stage 5, hidden: greedy decoding with all possible endings, and single steps compared with decoding all positions."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ class TestInference(ModelTestCase):
     # Whole sentences
 
     def test_decoder_inference_outputs_extra_credit(self):
-        """Steps with all kinds of masks; sentences that end immediately, later or never; other sos and eos."""
+        """Steps with all kinds of masks; sentences that end immediately, later or never; other sos and eos indices."""
         with self.part("one step"):
             self.check_layer_step()
             self.check_turns()
@@ -199,10 +199,10 @@ class TestInference(ModelTestCase):
         self.same(lambda model: model.forward_one_step_ec(**arguments), layer, name, AXES, where)
 
     def check_time(self) -> None:
-        """Fail if a step with a cache takes as long as all positions, measured by the system clock.
+        """Fail if a step with a cache takes as long as computing all positions, measured by the system clock.
 
         In the visible test, the worker counts rows. Student code there can forge this count, or compute without torch.
-        Here nearly all the work is in the feed-forward network, which a step needs for one position. Each try has new
+        Here nearly all the work is in the feed-forward network, which a step applies to one position. Each try has new
         inputs, so that no result is known from an earlier try. The fastest try counts, since the processor may be busy.
         """
         d_model, d_ff, H, T = 32, 4096, 2, 800
@@ -223,8 +223,8 @@ class TestInference(ModelTestCase):
         if self.beside_only or not min(whole) or min(steps) < min(whole) / SHARE:
             return
         self.wrong(
-            "the output of one step is right, but the step takes as long as all positions",
-            f"got       {1e3 * min(steps):.0f} ms of processor time, of {1e3 * min(whole):.0f} ms for {T} positions",
+            "the output of one step is right, but the step takes as long as computing all positions",
+            f"got       {1e3 * min(steps):.0f} ms of processor time; {T} positions take {1e3 * min(whole):.0f} ms",
         )
 
     def check_stack(self, no_encoder_attn: bool, output_layer_size: int | None) -> None:

@@ -89,7 +89,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         return gradients
 
     def ignores(self, plain: Twins, forbidden: np.ndarray, where: bool | np.ndarray = True, **inputs) -> None:
-        """Fail if forbidden keys, True in (B, T_k), change the output `where` it is checked."""
+        """Fail if forbidden keys (True in `forbidden`, (B, T_k)) change the output at the positions in `where`."""
         keys = forbidden[:, None, :, None]
         # The scores of all allowed keys are near -40, which reveals a fill value that is not far lower.
         B, H, T_q, d_k = inputs["query"].shape
@@ -111,8 +111,8 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         """Fail unless attention is correct for scores near 760 or -760, whose exponentials overflow or are 0.
 
         Args:
-            signs: of the scores of the first query, the second, and so on, repeated. With both signs, subtracting the
-                same number from the scores of all queries does not help.
+            signs: the signs of the scores of the first query, the second query, and so on, repeated as needed. With
+                both signs, subtracting the same number from the scores of all queries does not help.
         """
         size = np.sqrt(760 * np.sqrt(inputs["query"].shape[-1]))
         inputs["query"], inputs["key"] = inputs["query"].copy(), inputs["key"].copy()
@@ -182,7 +182,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
             self.unchanged(gradient, none, wrong, "the gradient", "B T_k d_model", (mask != 0)[..., None])
 
     def test_mha_key_padding_mask_attention_mask(self):
-        """An attention mask for all or for each sentence, alone or with a key padding mask; queries without keys."""
+        """An attention mask for all sentences or for each, alone or with a key padding mask; queries without keys."""
         with self.part("masks of 0 and 1"), self.or_else(self.check_both):
             self.check_attention_masks()
         with self.part("masks of other numbers and of booleans"), self.or_else(self.check_other_masks):
@@ -224,7 +224,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         self.keeps_arguments(self.after_projection(plain, heads), heads, METHOD)
 
     def check_other_numbers(self) -> None:
-        """Fail unless any non-zero number forbids a key, and so does True."""
+        """Fail unless every non-zero number forbids a key, and True does too."""
         H = self.pick(2, 3, 5)
         d_k = self.pick(*SIZES)
         plain = self.plain(H, d_k)
@@ -244,9 +244,9 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         self.attend(plain, **heads, **{name: mask != 0 for name, mask in masks.items()})
 
     def nothing_left(self, plain: Twins, T: int, heads: dict[str, np.ndarray]) -> None:
-        """Fail unless the other queries get the correct result if some queries may attend to nothing.
+        """Fail unless queries with allowed keys get the correct result, even if other queries have none.
 
-        The results of those queries are not graded: filling with minus infinity, as many do, returns NaN there.
+        The results of queries without allowed keys are not graded: filling with minus infinity makes them NaN.
         """
         mask = self.holes(2, T, T)
         mask[0, 1] = 1
@@ -255,7 +255,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         self.attend(plain, some, **heads, key_padding_mask=padding, attention_mask=mask)
 
     def test_mha_different_query_and_key(self):
-        """More or fewer keys than queries, a single query, and masks: shared, for each sentence, and both."""
+        """More or fewer keys than queries, a single query, and masks: padding, a shared attention mask, or both."""
         with self.or_else(self.check_lengths, beside_masks=True):
             self.check_queries_and_keys()
 

@@ -38,7 +38,7 @@ class TestPositionalEncoding(HiddenTestCase):
         check_columns(self, table, right, "pe after a call", odd)
 
     def check_lengths(self, length: int) -> None:
-        """Fail unless inputs of all lengths get their positions, and longer inputs raise an error."""
+        """Fail unless inputs of all lengths get their positions, and inputs longer than the table raise an error."""
         pe = self.encoding(B=self.pick(2, 3), d_model=12, length=length)
         short, other, long = self.random(2, 2, 12), self.random(2, 2, 12), self.random(3, length, 12)
         for x in (short, long, other, short):  # no state may be kept from one call to the next
@@ -50,7 +50,7 @@ class TestPositionalEncoding(HiddenTestCase):
         self.wrong(f"an input of {length + 1} positions is accepted, but the table has {length}")
 
     def encoding(self, B: int, d_model: int, length: int) -> Twins:
-        """A table, returned if it is correct for short inputs and for the longest."""
+        """Return a table if it is correct for short inputs and for the longest possible inputs."""
         pe = self.both(lambda modules: modules.pe.PositionalEncoding(d_model, length))
         for T in (length, self.pick(1, 2, 4)):
             self.adds(pe, self.transposed(B, T, d_model))

@@ -94,7 +94,8 @@ MISTAKES: tuple[Mistake, ...] = (
 {BEFORE_CROSS}            {ATTEND_ENCODER}
             {CROSS.text.replace(CROSS.norm, SELF.norm)}""",
         looks_like="Your result is that of a layer with the layer norms of the two attentions swapped.",
-        read_again="Each layer norm has its own weights, trained for one place. Their names say where they belong.",
+        read_again="Each layer norm has its own weights, trained for its place in the layer. The names of the norms "
+        "say where they belong.",
     ),
     Mistake(
         id="decoder.first-norm-for-cross-attention",
@@ -102,7 +103,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=CROSS.text,
         new=CROSS.text.replace(CROSS.norm, SELF.norm),
         looks_like="Your result is that of a layer that uses the layer norm of self-attention for cross-attention too.",
-        read_again="Three sub-layers have three layer norms. Look for the others in the constructor.",
+        read_again="Each of the three sub-layers has its own layer norm. Look for the other norms in the constructor.",
     ),
     Mistake(
         id="decoder.cross-norm-for-feed-forward",
@@ -111,7 +112,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new=FEED_FORWARD.text.replace(FEED_FORWARD.norm, CROSS.norm),
         looks_like="Your result is that of a layer that uses the layer norm of cross-attention for the feed-forward "
         "network too.",
-        read_again="Three sub-layers have three layer norms. Look for the others in the constructor.",
+        read_again="Each of the three sub-layers has its own layer norm. Look for the other norms in the constructor.",
     ),
     Mistake(
         id="decoder.relu-missing",
@@ -136,7 +137,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=DECODE,
         new=DECODE + "\n        dec_output = torch.log_softmax(dec_output, dim=-1)",
         looks_like="Your scores are log-probabilities: you applied a log-softmax to them.",
-        read_again="The loss function applies it itself. See the Returns section of the docstring.",
+        read_again="The loss function applies the log-softmax itself. See the Returns section of the docstring.",
     ),
     Mistake(
         id="decoder.target-shifted",
@@ -146,7 +147,7 @@ MISTAKES: tuple[Mistake, ...] = (
             "tgt_embedded,",
             "torch.cat([torch.zeros_like(tgt_embedded[:, :1]), tgt_embedded[:, :-1]], dim=1),",
         ),
-        looks_like="Your result is that of a decoder whose target is shifted by one more position.",
+        looks_like="Your result is that of a decoder whose target is shifted one position too far.",
         read_again="The target already starts with the start token, so it needs no further shift. See what the "
         "docstring says about position t.",
     ),
@@ -166,9 +167,9 @@ MISTAKES: tuple[Mistake, ...] = (
         module="transformer",
         old=DECODE,
         new=DECODE + "\n        dec_output = dec_output[:, :-1]",
-        looks_like="Your scores lack the last position.",
-        read_again="The last token of the target is already removed, so every position has a token to predict. See the "
-        "Returns section of the docstring.",
+        looks_like="Your scores are missing the last position.",
+        read_again="The last token of the target has already been removed, so every position has a token to predict. "
+        "See the Returns section of the docstring.",
     ),
     Mistake(
         id="decoder.embeddings-scaled",
@@ -177,7 +178,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new=DECODE.replace("tgt_embedded,", "tgt_embedded * tgt_embedded.size(-1) ** 0.5,"),
         looks_like="Your result is that of a decoder whose input is multiplied by sqrt(d_model).",
         read_again="The paper scales the embeddings (section 3.4), but this course does not: see the docstring of "
-        "the class. The given line already prepares the input.",
+        "the class. The line above your code already prepares the input.",
     ),
     Mistake(
         id="decoder.pre-norm",

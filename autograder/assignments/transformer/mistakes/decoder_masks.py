@@ -35,7 +35,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="transformer",
         old=DECODE,
         new=DECODE.replace("            decoder_attention_mask=causal_mask,\n", ""),
-        looks_like="Your result is that of a decoder without a causal mask: it gets no mask, or one that lets "
+        looks_like="Your result is that of a decoder without a causal mask. It gets no mask, or a mask that lets "
         "positions see the tokens they must predict.",
         read_again="With teacher forcing the whole target is in the input, so only the mask hides the answer. Look "
         "up the arguments of the decoder's forward.",
@@ -46,8 +46,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=DECODE,
         new=DECODE.replace("=causal_mask", "=causal_mask if self.training else None"),
         looks_like="In evaluation mode, your result is that of a decoder without a causal mask.",
-        read_again="The whole target is also in the input in evaluation mode, and the scores at a position "
-        "that sees the answer are meaningless. The mask does not depend on the mode.",
+        read_again="The whole target is in the input in evaluation mode too. The scores at a position that sees the "
+        "answer are meaningless. The mask does not depend on the mode.",
         same_as=("decoder.causal-mask-not-passed",),
     ),
     Mistake(

@@ -61,8 +61,8 @@ MISTAKES: tuple[Mistake, ...] = (
         new=f"{ATTENTION.text.replace(ATTENTION.norm, FEED_FORWARD.norm)}\n{BETWEEN}        {HIDDEN}\n"
         f"        {FEED_FORWARD.text.replace(FEED_FORWARD.norm, ATTENTION.norm)}",
         looks_like="Your result is that of a layer with its two layer norms swapped.",
-        read_again="Each layer norm has its own weights, trained for one place. The comments in the constructor say "
-        "which belongs to which sub-layer.",
+        read_again="Each layer norm has its own weights, trained for its place in the layer. The comments in the "
+        "constructor say which norm belongs to which sub-layer.",
     ),
     Mistake(
         id="encoder.first-norm-twice",
@@ -70,7 +70,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=FEED_FORWARD.text,
         new=FEED_FORWARD.text.replace(FEED_FORWARD.norm, ATTENTION.norm),
         looks_like="Your result is that of a layer that uses the layer norm of self-attention for both sub-layers.",
-        read_again="Each sub-layer has its own layer norm. The comments in the constructor say which one belongs to "
+        read_again="Each sub-layer has its own layer norm. The comments in the constructor say which norm belongs to "
         "the feed-forward network.",
     ),
     Mistake(
@@ -80,7 +80,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new=ATTENTION.text.replace(ATTENTION.norm, FEED_FORWARD.norm),
         looks_like="Your result is that of a layer that uses the layer norm of the feed-forward network for both "
         "sub-layers.",
-        read_again="Each sub-layer has its own layer norm. Look for the other one in the constructor.",
+        read_again="Each sub-layer has its own layer norm. Look for the other norm in the constructor.",
     ),
     Mistake(
         id="encoder.relu-missing",
@@ -123,7 +123,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=ATTEND,
         new=ATTEND.replace("=self_attn_padding_mask", "=self_attn_padding_mask == 0"),
         looks_like="Your result is that of an encoder that attends only to the padding: its mask is inverted.",
-        read_again="In all masks in this course, a non-zero entry marks padding. See the docstrings of "
+        read_again="As in all masks in this course, a non-zero entry marks padding. See the docstrings of "
         "length_to_padding_mask and of the layer.",
     ),
     Mistake(
@@ -133,7 +133,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new="src_padding_mask = 1 - length_to_padding_mask(src_lengths, device=src.device)",
         looks_like="Your padding mask marks the real tokens instead of the padding.",
         read_again="The example in the docstring of length_to_padding_mask shows what the numbers mean. All masks in "
-        "this course use this form.",
+        "this course follow this convention.",
     ),
     Mistake(
         id="encoder.mask-of-full-length",
@@ -177,7 +177,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new=ENCODE.replace("src_embedded,", "src_embedded * src_embedded.size(-1) ** 0.5,"),
         looks_like="Your result is that of an encoder whose input is multiplied by sqrt(d_model).",
         read_again="The paper scales the embeddings (section 3.4), but this course does not: see the docstring of "
-        "the class. The given line already prepares the input.",
+        "the class. The line above your code already prepares the input.",
     ),
     Mistake(
         id="encoder.positions-added-twice",
@@ -185,7 +185,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=ENCODE,
         new=ENCODE.replace("src_embedded,", "self.positional_encoding(src_embedded),"),
         looks_like="Your result is that of an encoder that adds the positional encoding twice.",
-        read_again="The given line above your code already adds it.",
+        read_again="The line above your code already adds it.",
     ),
     ATTENTION.norm_before_residual(),
     FEED_FORWARD.norm_before_residual(),
@@ -228,7 +228,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="encoder",
         old=HIDDEN,
         new="hidden = self.dropout(self.activation_fn(self.fc1(x)))",
-        looks_like="Your result is that of a layer with an extra dropout inside the feed-forward network.",
+        looks_like="Your result is that of a layer with extra dropout inside the feed-forward network.",
         read_again="Many implementations have it, but the paper does not: section 5.4 lists where dropout is applied.",
     ),
     ATTENTION.residual_in_place(),

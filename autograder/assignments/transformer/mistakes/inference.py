@@ -39,7 +39,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=LAST,
         new=f"{RECOMPUTE}\n        {LAST}",
         looks_like="Your step computes all positions again, and uses only the last one.",
-        read_again="The result is right, but the cache saves nothing. " + SEE_LAYER,
+        read_again="The result is right, but the cache saves no work. " + SEE_LAYER,
     ),
     Mistake(
         id="inference.cache-not-grown",
@@ -207,8 +207,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "last = self.encoder_attn_layer_norm(last + self.dropout(attended)) if masked else last",
         looks_like="Your result is that of a decoder whose single step attends to the source only if the source has "
         "a padding mask.",
-        read_again="A mask of None means that nothing is padded, as when a single sentence is decoded; the source is "
-        "still there.",
+        read_again="A mask of None means that nothing is padded, for example when a single sentence is decoded; "
+        "the source is still there.",
     ),
     Mistake(
         id="inference.cross-attention-first-query",
@@ -225,7 +225,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=HIDDEN,
         new="hidden = self.fc1(last)",
         looks_like="Your result is that of a decoder whose single step has no ReLU in the feed-forward network.",
-        read_again="A step has the same three sub-layers as forward. Compare the two line by line.",
+        read_again="A step has the same three sub-layers as forward. Compare the two methods line by line.",
     ),
     Mistake(
         id="inference.residual-missing",
@@ -234,7 +234,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new="last = self.self_attn_layer_norm(self.dropout(attended))",
         looks_like="Your result is that of a decoder whose single step has no residual connection around "
         "self-attention.",
-        read_again="A step has the same three sub-layers as forward. Compare the two line by line.",
+        read_again="A step has the same three sub-layers as forward. Compare the two methods line by line.",
     ),
     Mistake(
         id="inference.mask-first-row",
@@ -249,7 +249,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=CUT_MASK,
         new="last_mask = self_attn_mask[:, :, -1:]",
-        looks_like="You cut the attention mask to one key instead of one query.",
+        looks_like="You cut the attention mask down to one key instead of one query.",
         read_again="Rows of the mask belong to queries, columns to keys. " + SEE_LAYER,
     ),
     # The visible tests decode sentences one by one: no padding, one token at the first step, and a causal mask
@@ -270,7 +270,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=ATTEND,
         new="padding_mask = None if self_attn_padding_mask is None else self_attn_padding_mask[:, -1:]\n"
         "        attended = self.self_attn(last, x, x, padding_mask, last_mask)",
-        looks_like="Your result is that of a layer that cuts the padding mask to the last position.",
+        looks_like="Your result is that of a layer that keeps only the last position of the padding mask.",
         read_again="The padding mask marks keys, and the keys are all T_d positions. " + SEE_LAYER,
         same_as=("inference.padding-mask-ignored",),
     ),
@@ -280,8 +280,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=ATTEND,
         new="attended = self.self_attn(last, x, x, self_attn_padding_mask)",
         looks_like="Your result is that of a step whose self-attention ignores the attention mask.",
-        read_again="The last row of a causal mask forbids nothing, but other masks do, and the first step may have "
-        "several positions. See the arguments in the docstring.",
+        read_again="The last row of a causal mask forbids nothing, but other masks may forbid keys there. The first "
+        "step may also have several positions. See the arguments in the docstring.",
     ),
     Mistake(
         id="inference.source-mask-ignored",

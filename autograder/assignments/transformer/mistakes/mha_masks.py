@@ -82,7 +82,8 @@ MISTAKES: tuple[Mistake, ...] = (
         new="        elif attention_mask is not None:",
         looks_like="Your result is that of attention that ignores the attention mask if there is also a key padding "
         "mask.",
-        read_again="The two masks are independent of each other. The docstring says what applies if both are passed.",
+        read_again="The two masks are independent of each other. The docstring says what applies if both "
+        "masks are passed.",
     ),
     Mistake(
         id="mha.masks-where-both-forbid",
@@ -91,7 +92,8 @@ MISTAKES: tuple[Mistake, ...] = (
         new=MEET,
         looks_like="Your result is that of attention in which, with two masks, a key is masked only if both masks "
         "forbid it.",
-        read_again="The two masks are independent of each other. The docstring says what applies if both are passed.",
+        read_again="The two masks are independent of each other. The docstring says what applies if both "
+        "masks are passed.",
     ),
     Mistake(
         id="mha.masks-added",
@@ -189,8 +191,8 @@ MISTAKES: tuple[Mistake, ...] = (
         new=BOTH.replace(PADDING, "scores + key_padding_mask[:, None, None, :] * -1e9").replace(
             ATTENTION, "scores + attention_mask[:, None, :, :] * -1e9"
         ),
-        looks_like="Your result is that of attention that multiplies the masks by a very low number and adds them to "
-        "the scores: a negative entry raises the score of its key.",
+        looks_like="Your result is that of attention that adds the masks, times a very low number, to the scores. A "
+        "negative entry then raises the score of its key.",
         read_again="Any entry other than 0 forbids a key: 1, 7 and -1 must all have the same effect. " + MASKING,
     ),
     Mistake(
@@ -200,7 +202,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new="scores.masked_fill(key_padding_mask != 0, lowest)",
         looks_like="The shape of the key padding mask, (B, T_k), does not fit the scores, (B, H, T_q, T_k).",
         read_again="Broadcasting aligns axes from the right, so the batch axis of the mask meets the query axis. Write "
-        "the two shapes one below the other; the mask needs axes of size 1 where it has none.",
+        "the two shapes one below the other; the mask needs an axis of size 1 wherever it lacks an axis.",
     ),
     Mistake(
         id="mha.padding-mask-batch-meets-heads",
@@ -208,8 +210,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=PADDING,
         new="scores.masked_fill(key_padding_mask[:, None, :] != 0, lowest)",
         looks_like="The batch axis of your key padding mask meets the head axis of the scores.",
-        read_again="Write down the axes of both, one below the other. If you fold heads into the batch, the copies of "
-        "the masks may be in a different order from the heads.",
+        read_again="Write the axes of the mask below the axes of the scores. If you fold heads into the batch, the "
+        "copies of the masks may be in a different order from the heads.",
     ),
     Mistake(
         id="mha.attention-mask-not-unsqueezed",
@@ -217,9 +219,9 @@ MISTAKES: tuple[Mistake, ...] = (
         old=ATTENTION,
         new="scores.masked_fill(attention_mask != 0, lowest)",
         looks_like="The batch axis of your attention mask meets the head axis of the scores.",
-        read_again="Write down the axes of both, one below the other. If you fold heads into the batch, the copies of "
-        "the masks may be in a different order from the heads. With one mask for all sentences, the mistake does not "
-        "show.",
+        read_again="Write the axes of the mask below the axes of the scores. If you fold heads into the batch, the "
+        "copies of the masks may be in a different order from the heads. With one mask for all sentences, the mistake "
+        "does not show.",
     ),
     Mistake(
         id="mha.padding-mask-on-queries",
@@ -228,7 +230,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new=PADDING.replace("[:, None, None, :]", "[:, None, :, None]"),
         looks_like="Your result is that of attention in which the key padding mask masks queries instead of keys.",
         read_again="The results at padded positions do not matter; what matters is that no query attends to them. "
-        "The name of the mask and the docstring say which axis of the scores it belongs to.",
+        "The name of the mask and the docstring say which axis of the scores the mask belongs to.",
     ),
     Mistake(
         id="mha.attention-mask-transposed",

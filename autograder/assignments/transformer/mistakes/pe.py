@@ -27,7 +27,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pe",
         old=FREQUENCY,
         new=FREQUENCY.replace("torch.arange(0, d_model, 2)", "torch.arange((d_model + 1) // 2)"),
-        looks_like="Your table is that for the exponent i / d_model instead of 2i / d_model.",
+        looks_like="Your table uses the exponent i / d_model instead of 2i / d_model.",
         read_again="In the formula, i counts pairs of columns, and the exponent contains 2i. " + FORMULA,
     ),
     Mistake(
@@ -36,7 +36,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=FREQUENCY,
         new="torch.exp(torch.linspace(0, 1, (d_model + 1) // 2) * -math.log(10000.0))",
         looks_like="Your exponents run from 0 to 1, including 1, so the frequencies fall too fast.",
-        read_again="The largest exponent of the formula is a little below 1. PyTorch functions that divide a range "
+        read_again="The largest exponent in the formula is a little below 1. PyTorch functions that divide a range "
         "into equal parts include its end. " + FORMULA,
     ),
     Mistake(
@@ -44,7 +44,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pe",
         old=FREQUENCY,
         new=FREQUENCY.replace("torch.arange(0, d_model, 2)", "2 * torch.arange(0, d_model, 2)"),
-        looks_like="Your table is that for the exponent 4i / d_model instead of 2i / d_model.",
+        looks_like="Your table uses the exponent 4i / d_model instead of 2i / d_model.",
         read_again="The even column numbers 0, 2, 4, ... are already the 2i of the formula, and the denominator is "
         "the whole d_model. " + FORMULA,
     ),
@@ -62,16 +62,16 @@ MISTAKES: tuple[Mistake, ...] = (
         old=OUTPUT,
         new="return x + self.pe",
         looks_like="The encodings that you add do not have the same length as the input.",
-        read_again="Most sentences are shorter than the table and need only its first T positions. Which axis has the "
-        "positions? " + SLICING,
+        read_again="Most sentences are shorter than the table and need only its first T positions. Which axis of the "
+        "table is the position axis? " + SLICING,
     ),
     Mistake(
         id="pe.batch-axis-sliced",
         module="pe",
         old=OUTPUT,
         new="return x + self.pe[:T]",
-        looks_like="You slice the table on its first axis, which is not the position axis.",
-        read_again="In some code the positions come first; here the batch does. " + SLICING,
+        looks_like="You slice the table along its first axis, which is not the position axis.",
+        read_again="In some code the positions come first; here the batch comes first. " + SLICING,
         same_as=("pe.not-sliced",),
     ),
     Mistake(
@@ -148,16 +148,16 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pe",
         old=FREQUENCY,
         new=FREQUENCY.replace("10000.0", "1000.0"),
-        looks_like="Your table is that for the base 1000 instead of 10000.",
-        read_again="Count the zeros of the number in section 3.5 of the paper.",
+        looks_like="Your table uses the base 1000 instead of 10000.",
+        read_again="Section 3.5 of the paper gives this number: count its zeros.",
     ),
     Mistake(
         id="pe.base-100000",
         module="pe",
         old=FREQUENCY,
         new=FREQUENCY.replace("10000.0", "100000.0"),
-        looks_like="Your table is that for the base 100000 instead of 10000.",
-        read_again="Count the zeros of the number in section 3.5 of the paper.",
+        looks_like="Your table uses the base 100000 instead of 10000.",
+        read_again="Section 3.5 of the paper gives this number: count its zeros.",
     ),
     Mistake(
         id="pe.exponent-missing",
@@ -205,7 +205,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pe",
         old=ANGLE,
         new=ANGLE + " * 2 * math.pi",
-        looks_like="Your table has angles that are multiplied by 2 pi.",
+        looks_like="The angles in your table are multiplied by 2 pi.",
         read_again="The wavelengths contain 2 pi because sine and cosine have this period. The formula itself has no "
         "such factor.",
     ),

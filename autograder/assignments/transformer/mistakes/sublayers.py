@@ -78,7 +78,7 @@ class Sublayer:
         return self.mistake(
             "dropout-after-norm",
             "x = self.dropout({norm}(x + {result}))",
-            "Your result is that of a layer with the dropout of {title} after the layer norm.",
+            "Your result is that of a layer that applies the dropout of {title} after the layer norm.",
             "In evaluation mode you cannot see where dropout is applied. " + DROPOUT,
         )
 
@@ -96,7 +96,7 @@ class Sublayer:
         return self.mistake(
             "residual-in-place",
             "x += self.dropout({result})\n        x = {norm}(x)",
-            "Your result is right, but the call changes the tensor that was passed in, as if by a += around {title}.",
+            "Your result is right, but the call changes the tensor that was passed in, as a += around {title} would.",
             "The operator += modifies its tensor in place, but the tensor belongs to the caller and autograd still "
             "needs it.",
             "hidden",

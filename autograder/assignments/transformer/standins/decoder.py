@@ -50,8 +50,8 @@ class TransformerDecoderLayer(nn.Module):
         self_attn_padding_mask: torch.Tensor | None = None,
         self_attn_mask: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """x is (B, T_d, d_model), encoder_out (B, T_e, d_model); the masks are those of the interface, or None."""
-        # Only the order of torch's steps is needed. Its submodules are replaced, so they take no memory ("meta") and
+        """x is (B, T_d, d_model), encoder_out is (B, T_e, d_model); the masks are as in the interface, or None."""
+        # Only torch's order of steps is needed. The submodules are replaced, so they take no memory ("meta") and
         # have no dropout. The new layer is in training mode, so that torch does not use its fused kernel; dropout
         # obeys the mode of `self.dropout`.
         kind = nn.TransformerEncoderLayer if self.encoder_attn is None else nn.TransformerDecoderLayer
@@ -79,7 +79,7 @@ class TransformerDecoderLayer(nn.Module):
         self_attn_mask: torch.Tensor | None = None,
         cache: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Recompute all positions, which does not count as a solution, and append the last one to the cache."""
+        """Recompute all positions and append the last one to the cache; this does not count as a solution."""
         y: torch.Tensor = self(x, encoder_out, encoder_padding_mask, self_attn_padding_mask, self_attn_mask)
         return torch.hstack([y if cache is None else cache, y[:, y.size(1) - (cache is not None) :]])
 
@@ -112,7 +112,7 @@ class TransformerDecoder(nn.Module):
         encoder_out: torch.Tensor | None = None,
         encoder_padding_mask: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """x is (B, T_d, d_model); the result (B, T_d, d_model or output_layer_size)."""
+        """x is (B, T_d, d_model); the result is (B, T_d, d_model or output_layer_size)."""
         for layer in self.layers:
             x = layer(x, encoder_out, encoder_padding_mask, decoder_padding_mask, decoder_attention_mask)
         return x if self.output_layer is None else self.output_layer(x)
@@ -126,7 +126,7 @@ class TransformerDecoder(nn.Module):
         encoder_padding_mask: torch.Tensor | None = None,
         cache: list[torch.Tensor] | None = None,
     ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        """Recompute all positions, whatever the cache contains, which does not count as a solution."""
+        """Recompute all positions, whatever the cache contains; this does not count as a solution."""
         outputs = [x]
         for layer in self.layers:
             masks = (encoder_padding_mask, decoder_padding_mask, decoder_attention_mask)

@@ -27,7 +27,7 @@ class TestDecoder(TrainedTestCase):
         return layer
 
     def test_encoder_decoder_predictions(self):
-        """Predict every next English token of our sentence pairs."""
+        """Predict the next English token at every position of our sentence pairs."""
         if self.few is not None:
             self.check_model()
             return

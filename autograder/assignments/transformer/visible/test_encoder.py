@@ -44,9 +44,7 @@ class TestEncoder(TrainedTestCase):
             _, mask = self.items(result, 2, "forward_encoder")
             if not np.array_equal(np.asarray(mask) != 0, ~inside(lengths)):
                 why = "src_lengths says where the padding begins, whatever its tokens are."
-                self.wrong(
-                    "src_padding_mask does not mark padding whose tokens differ from those in our sentences", why
-                )
+                self.wrong("src_padding_mask misses padding that does not consist of the padding token", why)
         small, weights = self.tiny_model()
         sentences = {name: TINY_SENTENCES[name] for name in ("src", "src_lengths")}
         where = inside(sentences["src_lengths"])[..., None]

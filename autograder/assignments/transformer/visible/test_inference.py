@@ -55,7 +55,7 @@ class TestInference(TrainedTestCase):
                 self.check_second_call()
 
     def check_second_call(self) -> None:
-        """Fail unless a small model returns the same translations when the sentences are reversed."""
+        """Fail unless a small model returns the same translations when the order of the sentences is reversed."""
         model, _ = self.tiny_model(TINY["tgt_vocab_size"])
         again = {name: value[::-1].copy() if np.ndim(value) else value for name, value in TINY_SENTENCES.items()}
         first, second = (self.items(model.inference(**source), 2, "inference")[0] for source in (TINY_SENTENCES, again))
@@ -134,7 +134,7 @@ class TestInference(TrainedTestCase):
         rate = 100 * errors / sum(len(reference) for _, reference in pairs)
         self.wrong(
             f"{len(wrong)} of {len(pairs)} translations differ",
-            f"The token error rate is {rate:.1f} %. The first one that differs is sentence {wrong[0] + 1}:",
+            f"The token error rate is {rate:.1f} %. The first difference is in sentence {wrong[0] + 1}:",
             f"expected  {reference}",
             f"got       {tokens}",
             actual=np.concatenate(decoded),
@@ -148,7 +148,7 @@ class TestInference(TrainedTestCase):
 
     def check_steps_of_all(self) -> None:
         """Fail unless a small decoder's steps, with and without a cache, agree with decoding all at once."""
-        # The third layer reads what the second one has cached.
+        # The third layer reads the cache of the second layer.
         stack = self.student.decoder.TransformerDecoder(3, *SMALL, KEPT, False, None)
         stack.load_state(small_weights(stack.shapes()))
         x, cache = numbers(2, 3, SMALL[0]), None

@@ -115,7 +115,7 @@ class TestMultiHeadAttention(RelativeTestCase):
             heads = {one: stored[one] for one in ("query", "key", "value")}
             even = heads | {"query": 0 * heads["query"]}
             x = self.on_heads(even).compute_scaled_dot_product_attention(**even, **{name: mask})
-            allowed = (mask == 0)[:, None, :, None]  # all queries attend to all of these alike
+            allowed = (mask == 0)[:, None, :, None]  # all queries attend to all of these equally
             mean = (allowed * heads["value"]).sum(axis=2, keepdims=True) / allowed.sum(axis=2, keepdims=True)
             merged = mean.swapaxes(1, 2).reshape(len(mean), 1, -1)  # (B, H, 1, d_k) -> (B, 1, d_model)
             expected = np.broadcast_to(merged, stored["x"].shape)
@@ -128,7 +128,7 @@ class TestMultiHeadAttention(RelativeTestCase):
             self.check_shifted("key_padding", {name: mask})
 
     def check_shifted(self, case: str, masks: dict[str, np.ndarray]) -> None:
-        """Fail unless the same number may be added to all scores of a query: scores may be of any size."""
+        """Fail if adding the same number to all scores of a query changes the result: scores may be of any size."""
         stored = self.stored(case)
         heads = {name: stored[name] for name in ("query", "key", "value")}
         with self.student.unnoted():

@@ -44,7 +44,7 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
     def same_dropout(
         self, build: Callable[[Any, float], Any], call: Callable[[Any], Any], axes: str, where: np.ndarray | None = None
     ) -> None:
-        """Fail unless dropout is applied where it is in the reference.
+        """Fail unless dropout is applied in the same places as in the reference.
 
         If dropout keeps every element, it multiplies by 1 / (1 - p), which shows where it is applied; if it drops
         every element, the result there is 0. Only one check is random: two calls with a probability of 0.5 must
@@ -69,7 +69,7 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
         self.assert_number(actual, self.right(call, twins.reference), name)
 
     def head_sizes(self) -> tuple[int, int]:
-        """The number of heads, and d_head, which is not a power of 4, for which the scale would be exact."""
+        """The number of heads, and d_head, which is not a power of 4, since such a scale would be exact."""
         return self.pick(2, 3, 5), self.pick(3, 5, 6, 7, 10)
 
     def layer_sizes(self) -> tuple[int, int, int]:

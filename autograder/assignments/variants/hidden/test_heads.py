@@ -18,7 +18,7 @@ class TestHeads(VariantsTestCase):
 
         Args:
             build: creates the attention module with a given dropout probability.
-            H: the number of heads; there are as many sequences, so that a misplaced axis does not show in the
+            H: the number of heads; a batch has as many sequences, so that a misplaced axis does not show in the
                 shape.
             width: the number of features in the result.
         """
@@ -60,7 +60,7 @@ class TestHeads(VariantsTestCase):
             self.nothing_left(attention, x, np.repeat(mask, T, axis=1), axes)
 
     def scores_of_zero(self, build: Build, x: np.ndarray, mask: np.ndarray, axes: str) -> None:
-        """Fail unless a score of 0 is treated like any other: all queries are 0."""
+        """Fail unless a score of 0 is treated like any other; here all queries are 0."""
         attention = self.both(lambda modules: build(modules, 0.3))
         weights = self.weights(attention.reference)
         self.load(attention, {name: without_queries(name, values) for name, values in weights.items()})
@@ -76,7 +76,7 @@ class TestHeads(VariantsTestCase):
             self.same(lambda model: model(x, mask), attention, title, axes, limit=SHIFT_LIMIT)
 
     def hides(self, attention: Twins, d_model: int, width: int, axes: str) -> None:
-        """Fail if forbidden keys change the other positions, however large their values are."""
+        """Fail if masked keys change the other positions, however large the masked values are."""
         T = 6
         x, mask = self.random(2, T, d_model), np.zeros((2, 1, T), dtype=bool)
         mask[:, :, 4:] = True

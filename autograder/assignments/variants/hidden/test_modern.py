@@ -12,7 +12,7 @@ from autograder.grading.hidden_case import Twins
 
 class TestModern(VariantsTestCase):
     def test_rms_norm(self):
-        """Other sizes and eps, values far from 0, one feature, the gradients, and float16."""
+        """Other sizes and values of eps, inputs far from 0, one feature, the gradients, and float16."""
         size, eps = self.pick(3, 8, 20), 10.0 ** -self.pick(2, 3)
         with self.part("values"):
             norm = self.twins(lambda modules: modules.modern.RMSNorm(size, eps))

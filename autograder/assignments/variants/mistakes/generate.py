@@ -23,7 +23,7 @@ CACHING = (
     "The cache holds everything that the next step needs: the keys and values of all tokens so far, the new ones at "
     "the end."
 )
-LAYER = "Compare with the layer of stage 3: only the source of the keys and values is different."
+LAYER = "Compare your code with the layer of stage 3: only the source of the keys and values is different."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
@@ -209,7 +209,7 @@ MISTAKES: tuple[Mistake, ...] = (
         RETURN,
         "return F.linear(x, model.token_embedding.weight), new_cache",
         "Your model has no norm before the logits.",
-        "Compare with the end of the stage 3 model.",
+        "Compare your code with the end of the stage 3 model.",
     ),
     Mistake(
         "generate.last-logits-only",

@@ -51,7 +51,7 @@ MISTAKES: tuple[Mistake, ...] = (
         QUERIES,
         "q = split_heads(self.W_q(x))",
         "You do not rotate the queries.",
-        "The product depends only on the distance if both queries and keys are rotated.",
+        "For the product to depend only on the distance, both queries and keys must be rotated.",
     ),
     Mistake(
         "modern.keys-not-turned",
@@ -59,7 +59,7 @@ MISTAKES: tuple[Mistake, ...] = (
         KEYS,
         "k = split_heads(self.W_k(x))",
         "You do not rotate the keys.",
-        "The product depends only on the distance if both queries and keys are rotated.",
+        "For the product to depend only on the distance, both queries and keys must be rotated.",
     ),
     Mistake(
         "modern.values-turned",

@@ -27,7 +27,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         SCORES,
         SCORES.replace("q.size(-1)", "x.size(-1)"),
-        "Your head divides the scores by the square root of d_model instead of d_head.",
+        "Your attention head divides the scores by the square root of d_model instead of d_head.",
         "The vectors in the dot products have d_head elements each. " + SCALING,
     ),
     Mistake(
@@ -35,7 +35,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         SCORES,
         "q @ k.transpose(-2, -1)",
-        "Your head does not scale the scores.",
+        "Your attention head does not scale the scores.",
         "The longer the vectors, the more the softmax concentrates on a single key. " + SCALING,
     ),
     Mistake(
@@ -43,7 +43,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         SCORES,
         "q @ k.transpose(-2, -1) / q.size(-1)",
-        "Your head divides the scores by d_head instead of its square root.",
+        "Your attention head divides the scores by d_head instead of its square root.",
         SCALING,
     ),
     Mistake(
@@ -51,7 +51,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         WEIGHTS,
         WEIGHTS.replace("dim=-1", "dim=-2"),
-        "Your head applies the softmax over the queries instead of the keys.",
+        "Your attention head applies the softmax over the queries instead of the keys.",
         "Every query distributes a total weight of 1 over the keys. Which axis of the scores is the key axis?",
     ),
     Mistake(
@@ -59,7 +59,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         FILLED,
         FILLED.replace("(mask,", "(~mask,"),
-        "Your head attends only to masked keys: the mask is inverted.",
+        "Your attention head attends only to masked keys: the mask is inverted.",
         MASKING,
     ),
     Mistake(
@@ -67,7 +67,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         FILLED,
         "pass\n        weights",
-        "The mask has no effect on the result of your head, as if you discarded the masked scores.",
+        "The mask has no effect on the result of your attention head, as if you discarded the masked scores.",
         MASKING,
     ),
     Mistake(
@@ -75,7 +75,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         FILLED,
         FILLED.replace("torch.finfo(scores.dtype).min", "-math.inf"),
-        "Your head returns NaN where a query may attend to nothing.",
+        "Your attention head returns NaN where a query may attend to nothing.",
         "If all scores of a row are minus infinity, the softmax divides 0 by 0. The docstring requires finite "
         "numbers: which value is low enough but finite?",
     ),
@@ -85,7 +85,7 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{FILLED} = self.dropout(torch.softmax(scores, dim=-1))",
         "pass\n        weights = torch.softmax(scores, dim=-1)\n        "
         "weights = self.dropout(weights if mask is None else weights.masked_fill(mask, 0.0))",
-        "In your head the weights of a query do not add up to 1, as if you masked after the softmax.",
+        "In your attention head the weights of a query do not add up to 1, as if you masked after the softmax.",
         "Masked keys must not take part in the softmax, so apply the mask before it.",
     ),
     Mistake(
@@ -93,15 +93,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         FILLED,
         FILLED.replace("torch.finfo(scores.dtype).min", "0.0"),
-        "Your head sets the scores of masked keys to 0, so they still get weight.",
-        "The exponential of 0 is 1. Which score has an exponential of 0?",
+        "Your attention head sets the scores of masked keys to 0, so they still get weight.",
+        "The exponential of 0 is 1. For which score is the exponential 0?",
     ),
     Mistake(
         "heads.mask-minus-ten",
         "heads",
         FILLED,
         FILLED.replace("torch.finfo(scores.dtype).min", "-10.0"),
-        "Your head sets the scores of masked keys to -10, so they still get a little weight.",
+        "Your attention head sets the scores of masked keys to -10, so they still get a little weight.",
         "The scores of allowed keys may be even lower. Use the lowest number of the dtype.",
     ),
     Mistake(
@@ -109,15 +109,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         FILLED,
         FILLED.replace("(mask,", "(mask[:1],"),
-        "Your head attends to padding, as if the mask of the first sequence applied to all sequences.",
-        "A mask may differ from sequence to sequence: its first axis is 1 or B.",
+        "Your attention head attends to padding, as if the mask of the first sequence applied to all sequences.",
+        "A mask may differ from sequence to sequence: its first axis has size 1 or B.",
     ),
     Mistake(
         "heads.mask-transposed",
         "heads",
         FILLED,
         FILLED.replace("(mask,", "(mask.transpose(-2, -1),"),
-        "Your head transposes the mask: it masks queries instead of keys.",
+        "Your attention head transposes the mask: it masks queries instead of keys.",
         "The scores have a row for each query and a column for each key, and so does the mask.",
     ),
     Mistake(
@@ -125,7 +125,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         PROJECTED,
         PROJECTED.replace("self.W_k(x)", "self.W_q(x)"),
-        "Your head computes the keys with the weights for the queries.",
+        "Your attention head computes the keys with the weights for the queries.",
         "Compare the three names with the three linear maps, one by one.",
     ),
     Mistake(
@@ -133,7 +133,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         PROJECTED,
         PROJECTED.replace("self.W_v(x)", "self.W_k(x)"),
-        "Your head computes the values with the weights for the keys.",
+        "Your attention head computes the values with the weights for the keys.",
         "Compare the three names with the three linear maps, one by one.",
     ),
     Mistake(
@@ -141,7 +141,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         SCORES,
         "k @ q.transpose(-2, -1) / math.sqrt(q.size(-1))",
-        "In your head, the queries and keys are swapped.",
+        "In your attention head, the queries and keys are swapped.",
         "A row of the scores belongs to one query, a column to one key.",
     ),
     Mistake(
@@ -149,7 +149,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         f"{SCORES}\n",
         "q @ k.transpose(-2, -1)\n",
-        "Your head does not scale the scores before the softmax.",
+        "Your attention head does not scale the scores before the softmax.",
         SCALING,
         same_as=("heads.scale-missing",),
     ),
@@ -158,7 +158,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         WEIGHTS,
         "weights = self.dropout(torch.softmax(torch.softmax(scores, dim=-1), dim=-1))",
-        "Your head applies two softmaxes.",
+        "Your attention head applies two softmaxes.",
         "Applying a softmax to weights makes them nearly equal. One softmax is enough.",
     ),
     Mistake(
@@ -166,7 +166,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         WEIGHTS,
         "weights = torch.softmax(scores, dim=-1)",
-        "In training, your head applies no dropout.",
+        "In training, your attention head applies no dropout.",
         "The docstring says what dropout is applied to, and where.",
     ),
     Mistake(
@@ -174,7 +174,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         WEIGHTS,
         "weights = torch.softmax(self.dropout(scores), dim=-1)",
-        "Your head applies dropout to the scores instead of the weights.",
+        "Your attention head applies dropout to the scores instead of the weights.",
         "A score of 0 is not a weight of 0. The docstring says where dropout is applied.",
     ),
     Mistake(
@@ -182,7 +182,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         f"{WEIGHTS}\n        {SUM}",
         "weights = torch.softmax(scores, dim=-1)\n        return self.dropout(weights @ v)  # (B, T, T)",
-        "Your head applies dropout to its result instead of the weights.",
+        "Your attention head applies dropout to its result instead of the weights.",
         "If a weight is dropped, the query ignores that key. The docstring says where dropout is applied.",
         random=True,
     ),
@@ -191,7 +191,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         f"{WEIGHTS}\n        {SUM}",
         "weights = torch.softmax(scores, dim=-1)\n        return weights @ self.dropout(v)  # (B, T, T)",
-        "Your head applies dropout to the values instead of the weights.",
+        "Your attention head applies dropout to the values instead of the weights.",
         "If a weight is dropped, the query ignores that key. The docstring says where dropout is applied.",
         random=True,
     ),
@@ -200,7 +200,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         f"{PROJECTED}  # (B, T, d_model) -> (B, T, d_head) each",
         "x = self.dropout(x)\n        q, k, v = self.W_q(x), self.W_k(x), self.W_v(x)",
-        "Your head applies dropout to its input as well as to the weights.",
+        "Your attention head applies dropout to its input as well as to the weights.",
         "The docstring says what dropout is applied to, and where.",
     ),
     Mistake(
@@ -208,7 +208,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         WEIGHTS,
         "weights = self.dropout(torch.softmax(scores.detach(), dim=-1))",
-        "Your result is right, but no gradient reaches the queries and keys, so they would never learn.",
+        "Your result is right, but no gradient reaches the queries and keys, so their weights would never learn.",
         "Somewhere the computation leaves the autograd graph: through detach, the data attribute, NumPy, or Python "
         "numbers.",
         seen_by="hidden",
@@ -221,7 +221,7 @@ MISTAKES: tuple[Mistake, ...] = (
         FILLED.replace(
             "scores.masked_fill(mask,", "scores * ~mask\n            scores = scores.masked_fill(scores == 0,"
         ),
-        "In your head, allowed keys with a score of exactly 0 are treated as if they were masked.",
+        "In your attention head, allowed keys with a score of exactly 0 are treated as if they were masked.",
         "Whether a key is masked depends on the mask, never on its score: 0 is a score like any other. " + MASKING,
         seen_by="hidden",
     ),
@@ -264,7 +264,7 @@ MISTAKES: tuple[Mistake, ...] = (
         MERGED,
         "torch.stack([head(x, mask) for head in self.heads], dim=-1).flatten(-2)",
         "Your list of heads interleaves the features of the heads.",
-        "All features of head 0 come first, then all features of head 1. Stacking creates a new axis; look where it "
+        "All features of head 0 come first, then all features of head 1. Stacking creates a new axis; check where it "
         "is.",
     ),
     Mistake(

@@ -91,7 +91,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "mask.unsqueeze(1)",
         "mask.view(1, 1, T, T)",
         "All heads at once: a padding mask, or a mask that differs between sequences, does not fit the scores.",
-        "The first axis of a mask is 1 or B, the second is 1 or T. With a single sequence you would not notice. "
+        "The first axis of a mask has size 1 or B, the second 1 or T. With a single sequence you would not notice. "
         + SHAPES,
     ),
     Mistake(

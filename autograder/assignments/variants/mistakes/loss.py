@@ -38,7 +38,7 @@ MISTAKES: tuple[Mistake, ...] = (
         LOSS,
         "return F.cross_entropy(\n            logits.flatten(0, 1), targets.flatten(), "
         'ignore_index=self.padding_idx, reduction="sum"\n        ) / targets.numel()',
-        "Your loss leaves padding out of the sum but divides by the number of all targets.",
+        "Your loss leaves padding out of the sum but divides by the total number of targets.",
         "A mean divides by the number of terms in the sum.",
     ),
     Mistake(

@@ -16,7 +16,7 @@ TURNED = "turned = torch.stack([even * cos - odd * sin, even * sin + odd * cos],
 FLAT = "return turned.flatten(-2)"
 GATE = "return self.W_down(F.silu(self.W_gate(x)) * self.W_up(x))"
 
-FORMULA = "Compare with the formula in the docstring, factor by factor."
+FORMULA = "Compare your code with the formula in the docstring, factor by factor."
 TURNING = "The docstring has both coordinates of a rotated point, and the angle of a pair."
 
 MISTAKES: tuple[Mistake, ...] = (

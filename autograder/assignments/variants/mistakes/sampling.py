@@ -79,7 +79,7 @@ MISTAKES: tuple[Mistake, ...] = (
         CUT,
         "logits = logits.masked_fill(logits < smallest, 0.0)",
         "Your filter sets the logits of tokens outside the top k to 0, so they can still be drawn.",
-        "The exponential of 0 is 1. Which logit has an exponential of 0?",
+        "The exponential of 0 is 1. For which logit is the exponential 0?",
     ),
     Mistake(
         "generate.top-k-larger-than-vocabulary",
@@ -173,7 +173,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         STEPS,
         "for _ in range(max_new_tokens):",
-        "Your loop continues when the text has reached the maximum length of the model.",
+        "Your loop continues even after the text has reached the maximum length of the model.",
         "The docstring gives the maximum number of tokens in the result.",
     ),
     Mistake(
@@ -230,7 +230,7 @@ MISTAKES: tuple[Mistake, ...] = (
         DRAWN,
         "unread = probabilities.argmax(dim=-1, keepdim=True)",
         "With a generator your text is the greedy one, as if you did not sample or ignored the temperature.",
-        "With a generator each token is sampled: a token with probability 0.3 is drawn in 3 of 10 cases.",
+        "With a generator each token is sampled: a token with probability 0.3 is drawn 3 times out of 10.",
     ),
     Mistake(
         "generate.generator-restarted",

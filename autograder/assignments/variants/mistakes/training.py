@@ -92,7 +92,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         LOSS,
         "return ((1 - smoothing) * of_target + smoothing * of_all)[counted].sum() / targets.numel()",
-        "Your loss leaves padding out of the sum but divides by the number of all targets.",
+        "Your loss leaves padding out of the sum but divides by the total number of targets.",
         MEAN,
     ),
     Mistake(
@@ -150,7 +150,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         WARMUP,
         "return peak * min(step**-0.5, step * warmup**-1.5)",
-        "Your rate uses the formula from the paper, in which the factor in front is not the largest rate.",
+        "Your rate uses the formula from the paper, whose leading factor is not the largest rate.",
         "At the end of the warm-up the rate is the peak itself. " + RATE,
     ),
     Mistake(

@@ -17,7 +17,7 @@ BACKWARD = "loss.backward()"
 CLIP = "clip_gradients(model.parameters(), max_norm)"
 STEP = "optimizer.step()"
 DECAYS = "decays = parameter.dim() == 2 and id(parameter) not in spared"
-SORTED = "for parameter in model.parameters():  # one that is shared comes once"
+SORTED = "for parameter in model.parameters():  # a shared parameter comes up once"
 GROUPS = 'return [{"params": decaying, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]'
 
 WHOLE = "All gradients together form one long vector, and this vector is shortened."
@@ -55,7 +55,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         LIMIT,
         "if False:",
-        "Your gradients keep their length.",
+        "Your gradients are not shortened.",
         "The gradients of the parameters must be changed in place. A loop over an iterator that is already used up "
         "does nothing.",
     ),
@@ -184,7 +184,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         f"{CLIP}\n    ",
         "",
-        "Your step uses gradients that are not clipped, or not yet.",
+        "Your step uses gradients that are not clipped, or not clipped yet.",
         STEPS,
     ),
     Mistake(
@@ -288,7 +288,7 @@ MISTAKES: tuple[Mistake, ...] = (
         GROUPS,
         GROUPS.replace("0.0", "weight_decay"),
         "Both groups decay.",
-        "A group without its own weight decay gets that of the optimizer, so the second group must set it to 0.",
+        "A group without its own weight decay gets the optimizer's, so the second group must set it to 0.",
     ),
     # The models of the visible tests have neither.
     Mistake(

@@ -203,7 +203,7 @@ MISTAKES: tuple[Mistake, ...] = (
         JOINED,
         "x = torch.cat([cls, patches + cls], dim=1)",
         "Your model adds <cls> to all patches.",
-        "The <cls> vector has its own position and is not part of the others. " + STEPS,
+        "The <cls> vector has its own position and is not part of the patches. " + STEPS,
     ),
     Mistake(
         "vit.mean-instead-of-cls",
@@ -252,7 +252,7 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{JOINED}  # (B, 1 + N, d_model)\n        {PLACED}",
         "x = self.dropout(torch.cat([cls, patches + self.position_embedding[:, 1:]], dim=1))",
         "Your model adds position embeddings only to the patches.",
-        "The table has one vector more than there are patches. " + STEPS,
+        "The table has one more vector than there are patches. " + STEPS,
     ),
     Mistake(
         "vit.first-layer-only",

@@ -8,7 +8,7 @@ from torch import nn
 
 
 class Momentum(torch.optim.Optimizer):
-    """An optimizer like torch's whose steps depend on the size of the gradients."""
+    """An optimizer with torch's interface, whose steps depend on the size of the gradients."""
 
     def __init__(self, groups: list[list[nn.Parameter]], momentum: float = 0.5) -> None:
         # Optimizer's own constructor would import a compiler.

@@ -1,4 +1,4 @@
-"""Stand-in for generate.py, called by its own loop: each step rereads all tokens, and rows are filtered one by one."""
+"""Stand-in for generate.py, called by the loop `generate`: steps reread all tokens; rows are filtered one by one."""
 
 from typing import Any
 

@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 
 def _allowed(mask: torch.Tensor | None, B: int, T: int) -> torch.Tensor | None:
-    """The allowed keys, (1 or B, T, T). A query without any attends to all keys, in every release of torch.
+    """The allowed keys, (1 or B, T, T). A query without allowed keys attends to all keys, in every release of torch.
 
     Raises:
         ValueError: if the mask is not boolean or has a shape that the interface does not allow.
@@ -23,8 +23,8 @@ def _allowed(mask: torch.Tensor | None, B: int, T: int) -> torch.Tensor | None:
 def _attend(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, allowed: torch.Tensor | None, dropout: nn.Dropout
 ) -> torch.Tensor:
-    """Attention with torch's function, (..., T, d_head). For dropout, the values of its first call are unit vectors,
-    so that the result is the weights."""
+    """Attention with torch's function, (..., T, d_head). With dropout, its values are unit vectors, so that it
+    returns the weights."""
     if not (dropout.training and dropout.p):
         return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed)
     units = torch.eye(k.size(-2), dtype=k.dtype, device=k.device).expand(*k.shape[:-1], -1)  # (..., T, T)

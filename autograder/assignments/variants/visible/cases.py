@@ -2,7 +2,7 @@
 
 from typing import Any
 
-# d_head = 6 is not a power of 4, whose scale would be exact; HEADS is not 3, the number of queries, keys and values.
+# d_head = 6 is not a power of 4, since such a scale would be exact. HEADS is not 3, since W_qkv has 3 parts.
 D_MODEL, HEADS, D_FF = 30, 5, 44
 LENGTHS = (9, 5, 2)
 MODEL: dict[str, Any] = {

@@ -125,7 +125,7 @@ class CheckingTestCase(StageTestCase):
             self.wrong(f"{of}{name} {what}", f"{len(wrong)} of {len(shapes)} parameters are in the wrong place.")
 
     def assert_samples(self, tokens: Any, prompt: np.ndarray, new: int, vocab_size: int) -> None:
-        """Fail unless these are the prompt and `new` tokens from the vocabulary."""
+        """Fail unless `tokens` are the prompt followed by `new` tokens from the vocabulary."""
         B, T = prompt.shape
         fits = isinstance(tokens, np.ndarray) and tokens.shape == (B, T + new) and tokens.dtype.kind == "i"
         right = np.concatenate([prompt, tokens[:, T:] if fits else np.zeros((B, new), dtype=np.int64)], axis=1)
