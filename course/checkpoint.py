@@ -48,7 +48,7 @@ def save_weights(model: torch.nn.Module, path: Path) -> None:
 
 def checksums(folder: Path) -> dict[str, str]:
     """The SHA-256 hashes of a checkpoint's existing files."""
-    names = (WEIGHTS, CONFIG, *sorted(path.name for path in folder.glob("tokenizer*.model")))
+    names = (WEIGHTS, CONFIG, *sorted(path.name for path in folder.glob("tokenizer*")))
     return {
         name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names if (folder / name).is_file()
     }

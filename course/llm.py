@@ -80,6 +80,13 @@ def bits_per_character(model: Any, tales: list[Tale], tokens: "list[torch.Tensor
     return nats / math.log(2) / sum(tale.characters for tale in tales)
 
 
+def repetitions(period: "torch.Tensor", T: int, generator: "torch.Generator | None" = None) -> "torch.Tensor":
+    """Return random tokens of 64 kinds, (B, T), which repeat with these periods, (B, 1), of at most 24."""
+    import torch
+
+    return torch.randint(64, (len(period), 24), generator=generator).gather(1, torch.arange(T) % period)
+
+
 def main() -> int:
     bpe = load_modules(course_folder() / "solutions" / "llm", ("bpe",)).bpe
     merges = bpe.train("".join(text_of(tale) for tale in read_tales("train")), NUM_MERGES)

@@ -17,7 +17,7 @@ from types import ModuleType, SimpleNamespace
 from course.errors import UserError
 from course.location import ENGINE
 
-MODULE_NAMES = ("mha", "pe", "encoder", "decoder", "transformer")  # of the Transformer, which translates
+MODULE_NAMES = ("mha", "pe", "encoder", "decoder", "transformer")  # of the Transformer
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,21 @@ def standins_of(assignment: str) -> Path:
     from autograder.manifest.course_config import home_of
 
     return home_of(assignment).assignments / assignment / "standins"
+
+
+def standins_with(module: str) -> Path:
+    """Return the folder of the stand-ins that contain a module, in this course or in an installed package.
+
+    Raises:
+        UserError: if there is none.
+    """
+    from autograder.manifest.course_config import course_config, courses_of_packages
+
+    config = course_config()
+    for place in (config, *courses_of_packages(config.packages)):
+        for file in sorted(place.assignments.glob(f"*/standins/{module}.py")):
+            return file.parent
+    raise UserError(f"there are no stand-ins with {module}.py in {config.assignments}")
 
 
 def load_modules(

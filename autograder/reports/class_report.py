@@ -13,19 +13,19 @@ from autograder.grading.results import PartResult, Report, StageResult, TestResu
 from autograder.reports.html_pages import LOOKS, render
 from autograder.reports.item_analysis import FEWEST, Bin, Item, histogram, item_analysis
 
-MOST_NAMES = 50  # names listed for one finding; the table of students has all of them
+MOST_NAMES = 50  # names listed for one finding; the table of students lists them all
 MOST_TICKS = 6
 
 
 @dataclass(frozen=True)
 class Student:
-    """The values of a report that the tables need."""
+    """The values from a report that the tables need."""
 
     name: str
     points: dict[tuple[str, str], float]  # by stage and test; the test "" is the whole stage
     total: float
     complete: bool
-    sound: bool  # False if the grader failed in a test; the points then mean nothing
+    sound: bool  # False if the grader failed on a test; the points are then meaningless
     notes: tuple[str, ...]  # reasons to look at it: "grader failed", "not confined", "review" and "reviewed"
     seconds: float
 
@@ -37,10 +37,10 @@ class Student:
 
 @dataclass(frozen=True)
 class Row:
-    """A stage, or a test of it, in the tables about the class."""
+    """A stage, or one of its tests, in the tables about the class."""
 
     title: str
-    name: str  # of a test; "" for a stage
+    name: str  # the test's name; "" for a stage
     max_points: float
     item: Item
     statuses: Mapping[str, int]
@@ -58,7 +58,7 @@ class Note:
 
 @dataclass
 class Summary:
-    """The data kept from the reports of a class; each report is read once."""
+    """The data kept from the reports on a class; each report is read once."""
 
     title: str = "Class"
     maximum: float = 0.0
@@ -70,7 +70,6 @@ class Summary:
     seeds: Counter[int | None] = field(default_factory=Counter)
     mistakes: dict[str, Note] = field(default_factory=dict)
     steps: dict[tuple[str, str], Note] = field(default_factory=dict)  # the step missing from a test's first wrong line
-    unnamed: int = 0  # failed tests without a known mistake
     review: dict[tuple[str, ...], Note] = field(default_factory=dict)  # students with the same notes, grouped
     faults: dict[tuple[str, str], Note] = field(default_factory=dict)  # students with the same message, grouped
     decided: frozenset[str] = frozenset()  # students with an entry in review.csv
@@ -91,8 +90,6 @@ class Summary:
                 mistake.tests += 1
                 if mistake.students[-1:] != [name]:
                     mistake.students.append(name)
-            elif test.status in ("failed", "error"):
-                self.unnamed += 1
             if test.fault_step:
                 step = self.steps.setdefault((test.stage, test.fault_step), Note(test.fault_step, (test.stage,)))
                 step.tests += 1
@@ -112,7 +109,7 @@ class Summary:
 
 
 def part_name(test: TestResult, part: PartResult) -> str:
-    """The name of a part of a test in the tables."""
+    """The name under which the tables list a part of a test."""
     return f"{test.name}: {part.name}"
 
 
@@ -145,7 +142,7 @@ def class_html(
     left_out: str = "",
     questions: str = "",
 ) -> str:
-    """The report about all submissions of one assignment, for the instructor. Write it as UTF-8.
+    """The report on all submissions of one assignment, for the instructor. Write it as UTF-8.
 
     Args:
         reports: one per submission, in the order in which the students are listed; `Report.submission` is the name
@@ -200,7 +197,7 @@ def _in_order(statuses: set[str]) -> list[str]:
 
 
 def _ticks(bins: Sequence[Bin]) -> list[float]:
-    """The labelled values on the axis of points: every n-th edge of a bin."""
+    """The tick labels of the points axis: every n-th bin edge."""
     return [bin.low for bin in bins[:: max(1, math.ceil(len(bins) / MOST_TICKS))]]
 
 
@@ -240,4 +237,4 @@ def _columns(stage: StageResult) -> Iterator[Column]:
     for test in stage.tests:
         yield Column(stage, test.name, test.title, test.max_points)
         for part in test.parts:
-            yield Column(stage, part_name(test, part), f"Part of it: {part.name}", part.max_points)
+            yield Column(stage, part_name(test, part), f"Part: {part.name}", part.max_points)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from course.config import EOS, TARGET_TOKENIZER
+from course.config import TARGET_TOKENIZER
 from course.errors import UserError
 from course.location import checkpoints
 from course.notebook.display import working
@@ -90,9 +90,9 @@ def _translator(checkpoint: str) -> SentenceBox:
 def _writer(checkpoint: str) -> SentenceBox:
     import torch
 
-    from course.variants.trained import load_standins, load_trained
+    from course.variants.trained import load_ready_made
 
-    loaded = load_trained(checkpoint, load_standins())
+    loaded = load_ready_made(checkpoint)
     tokenizer = loaded.tokenizer
     if tokenizer is None:
         raise UserError(f"the model {checkpoint} does not read text")
@@ -102,15 +102,15 @@ def _writer(checkpoint: str) -> SentenceBox:
         draw = torch.Generator().manual_seed(1)
         with torch.no_grad():
             for _ in range(LONGEST):
-                chances = (loaded.model(torch.tensor([tokens]))[0, -1] / 0.7).softmax(dim=-1)
+                chances = (loaded.logits(torch.tensor([tokens]))[0, -1] / 0.7).softmax(dim=-1)
                 tokens.append(int(torch.multinomial(chances, 1, generator=draw)))
-                if tokens[-1] == EOS:
+                if tokens[-1] == tokenizer.end:
                     break
         return tokenizer.decode(tokens)
 
     millions = sum(p.numel() for p in loaded.model.parameters()) / 1e6
     note = (
         f"This language model is small ({millions:.1f} million weights), and has learned for minutes from fairy tales, "
-        "not for months from the web. Its text sounds like a tale, but spelling and sense often fail."
+        "not for months from the web. Its text sounds like a tale, but it is often misspelt or makes no sense."
     )
     return SentenceBox(write, "Once upon a time there was a", "Type the beginning of a tale", note)

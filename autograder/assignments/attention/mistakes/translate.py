@@ -5,7 +5,6 @@ from autograder.diagnosis.mistakes import Mistake
 
 # Lines of the reference.
 START = "token = torch.full_like(src[:, 0], self.sos_idx)  # (B,)"
-TOKENS = "tokens = [token]"
 WHILE = "while len(tokens) <= max_output_length and not finished.all():"
 STEP = "logits, state, _ = self.decoder.step(token, state, enc_outputs, src_lengths)\n            token = logits"
 BEST = "token = logits.argmax(dim=-1).masked_fill(finished, self.pad_idx)"

@@ -24,7 +24,6 @@ ADAMW_ALL = "\n                ".join([MEAN, SQUARES, CORRECT_M, CORRECT_V, DECA
 NUMBERS = "a, b, c = 3.4445, -4.7750, 2.0315\n    X"
 NORM = "X = G / (G.norm() + 1e-7)"
 REPEAT = "for _step in range(steps):"
-GRAM = "A = X @ X.T"
 STEP = "X = a * X + (b * A + c * A @ A) @ X"
 BACK = "return X.T if tall else X"
 MUON_SKIP = """for group in self.param_groups:
@@ -32,7 +31,6 @@ MUON_SKIP = """for group in self.param_groups:
                 if p.grad is None:
                     continue
                 state = self.state[p]"""
-MUON_START = 'state["u"] = torch.zeros_like(p)'
 MOMENTUM = 'state["u"] = group["momentum"] * state["u"] + p.grad'
 DIRECTION = 'direction = orthogonalise(p.grad + group["momentum"] * state["u"], group["steps"])'
 MUON_MOVE = 'p -= group["lr"] * max(1, p.size(0) / p.size(1)) ** 0.5 * direction'

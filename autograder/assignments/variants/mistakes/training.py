@@ -5,7 +5,6 @@ from autograder.diagnosis.mistakes import Mistake
 
 # Lines of the reference.
 SURPRISE = "surprise = -F.log_softmax(logits, dim=-1)"
-OF_TARGET = "of_target = surprise.gather(-1, targets.unsqueeze(-1)).squeeze(-1)"
 OF_ALL = "of_all = surprise.mean(dim=-1)"
 COUNTED = "counted = targets != padding_idx"
 LOSS = "return ((1 - smoothing) * of_target + smoothing * of_all)[counted].mean()"
