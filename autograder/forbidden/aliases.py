@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-MAX_MEANINGS = 16  # of one name
+MAX_MEANINGS = 16  # meanings of one name
 # Built-in functions that turn strings into names or code.
 BUILTINS = {"eval", "exec", "compile", "globals", "locals", "vars", "getattr", "setattr", "delattr"}
 BINDING = (
@@ -17,18 +17,21 @@ BINDING = (
 class Names:
     """The names of a module, wherever they are bound. One name can have several meanings.
 
-    `known` maps each name to the dotted names that it may refer to; "" is an object of the module itself. `others` has
-    the names of the student's other modules.
+    `known` maps each name to the dotted names that it may refer to; "" is an object of the module itself. `others`
+    contains the names of the student's other modules.
     """
 
     def __init__(self, nodes: Iterable[ast.AST]) -> None:
         self.known: dict[str, set[str]] = defaultdict(set)
         self.members: set[str] = set()  # names of methods, and of attributes set on `self`
+        self.written: set[str] = set()  # names of functions, classes, class attributes and keywords
         self.stars: list[str] = []  # modules imported by `import *`
         self.libraries: set[str] = set()  # names imported as modules
         self.others: dict[str, Names] = {}
         aliases: list[tuple[ast.expr, ast.expr]] = []
         for node in nodes:
+            if isinstance(node, ast.Call):
+                self.written |= {keyword.arg for keyword in node.keywords if keyword.arg}
             if not isinstance(node, BINDING):
                 continue
             if isinstance(node, ast.Import):
@@ -44,7 +47,9 @@ class Names:
             elif isinstance(node, ast.ClassDef):
                 self.known[node.name].add("")
                 self.members |= {child.name for child in node.body if isinstance(child, Function)}
+                self.written |= {node.name, *_class_attributes(node)}
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                self.written.add(node.name)
                 if node.name not in self.members:
                     self.known[node.name].add("")
                 arguments = [*node.args.posonlyargs, *node.args.args]
@@ -131,6 +136,13 @@ def _unpacked(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast
             yield from _unpacked(item, other)
     else:
         yield target, value
+
+
+def _class_attributes(node: ast.ClassDef) -> Iterator[str]:
+    """Yield the names assigned in the body of a class, such as the members of an enumeration."""
+    for child in node.body:
+        targets = child.targets if isinstance(child, ast.Assign) else [getattr(child, "target", None)]
+        yield from (target.id for target in targets if isinstance(target, ast.Name))
 
 
 def is_self(node: ast.AST) -> bool:

@@ -22,14 +22,14 @@ PARTS_OF_TORCH = {
         jit.script_method jit.ScriptModule"""
     )
 }
-# The modules of torch, by the last part of their names. Other names of torch may be passed around as values.
+# The modules of torch, by the last part of their names. Other names in torch may be passed around as values.
 MODULES_OF_TORCH = _words(
     """activation amp attention autograd backends batchnorm clip_grad compiler container conv convert_parameters cpu
     cuda distributions export fft func functional futures fx init instancenorm jit linalg loss lr_scheduler masked
     modules mps nested nn normalization optim overrides parallel parametrizations parametrize pooling profiler random
     return_types rnn signal sparse special storage testing transformer types utils"""
 )
-UNUSUAL_IN_TORCH = {"torch.load", "torch.jit", "torch.fx", "torch.export", "torch.overrides", "torch.serialization"}
+UNUSUAL_IN_TORCH = {f"torch.{name}" for name in _words("load jit fx export overrides serialization get_device_module")}
 
 USUAL = _words(
     """__future__ abc bisect cmath collections contextlib copy dataclasses enum functools gc heapq inspect itertools
@@ -73,16 +73,16 @@ FILES_OF_LIBRARIES = {"load", "save"}
 NAMESPACES = {"globals", "locals", "vars"}
 BY_NAME = {"getattr", "setattr", "delattr"}
 LEADING_ATTRIBUTES = _words(
-    """__globals__ __builtins__ __subclasses__ __loader__ __spec__ get_field f_globals f_builtins f_locals f_back
+    """__globals__ __builtins__ __subclasses__ __loader__ __spec__ f_globals f_builtins f_locals f_back
     tb_frame gi_frame cr_frame ag_frame attrgetter methodcaller"""
 )
-# As above, unless the student's own classes define the name.
+# As above, but only noted if the student has defined the name.
 LEADING_OR_OWN = _words(
     """_C _VF _ops _refs _getframe _current_frames meta_path path_hooks settrace setprofile get_type_hints
-    builtins importlib ctypes cpp_extension CompilationUnit"""
+    builtins importlib ctypes cpp_extension CompilationUnit get_field"""
 )
 USUAL_PRIVATE = _words("_version _parameters _buffers _modules _replace _asdict _fields")  # of tensors, modules, tuples
-MODULES_BEHIND = {"sys", "gc", "inspect"}  # only noted, since other objects may have attributes of these names
+MODULES_BEHIND = {"sys", "gc", "inspect", "ops"}  # only noted, since other objects may have attributes of these names
 USUAL_DUNDERS = _words(
     """__init__ __call__ __name__ __class__ __doc__ __version__ __len__ __getitem__ __setitem__ __iter__ __next__
     __repr__ __str__ __enter__ __exit__ __eq__ __post_init__ __qualname__ __setattr__ __add__ __mul__ __matmul__

@@ -46,6 +46,7 @@ from autograder.forbidden.parts import named, named_arguments
 from autograder.forbidden.search_budget import parsed
 
 WORD = re.compile(r"\w+")
+WITHIN = re.compile(r".*\.(?=torch\.)")  # before the last torch: torch.nn.functional.torch is torch
 DEPTH = 50_000  # recursion limit of the search, which is pure Python: more than any parsed syntax tree needs
 MAX_LARGE = 3  # unsearched statements to report
 LONGEST = 200  # characters of a name or message, so that all findings fit into a reply
@@ -80,9 +81,10 @@ def check_modules(
     names = {module: Names(place.node for place in places) for module, places in scoped.items()}
     through_modules(names)
     members = {member for module_names in names.values() for member in module_names.members}
+    written = members | {name for module_names in names.values() for name in module_names.written}
     libraries = {library for module_names in names.values() for library in module_names.libraries} - sources.keys()
     for module, places in scoped.items():
-        search = Search(names[module], sources.keys(), members, libraries, parts)
+        search = Search(names[module], sources.keys(), members, written, libraries, parts)
         findings += [(module, finding) for finding in search.run(places)]
     copied = [
         (f"{module}.{name}", title) for module, tree in trees.items() for name, title in copies(tree, known or {})
@@ -102,7 +104,6 @@ WITHOUT_VALUE: set[tuple[type[ast.AST], str]] = {
     ),
     *((ast.IfExp, "test"), (ast.IfExp, "body"), (ast.IfExp, "orelse"), (ast.BoolOp, "values")),
     *((ast.If, "test"), (ast.While, "test"), (ast.Assert, "test"), (ast.UnaryOp, "operand")),
-    *((ast.arg, "annotation"), (ast.AnnAssign, "annotation"), (ast.FunctionDef, "returns")),
 }
 
 
@@ -152,15 +153,23 @@ class Search:
 
     Args:
         modules: the student's modules.
-        defined: names of functions and attributes defined anywhere by the student.
+        defined: names of methods and attributes defined anywhere by the student.
+        written: these, and the student's other names for members, such as those of classes and keywords.
         libraries: names imported anywhere as modules.
         parts: parts of torch named in a manifest.
     """
 
     def __init__(
-        self, names: Names, modules: Set[str], defined: Set[str], libraries: Set[str], parts: Sequence[str]
+        self,
+        names: Names,
+        modules: Set[str],
+        defined: Set[str],
+        written: Set[str],
+        libraries: Set[str],
+        parts: Sequence[str],
     ) -> None:
-        self.names, self.modules, self.defined, self.libraries, self.parts = names, modules, defined, libraries, parts
+        self.names, self.modules, self.defined, self.written = names, modules, defined, written
+        self.libraries, self.parts = libraries, parts
         self.found: dict[tuple[int, str], Finding] = {}
         self.place = Place(ast.Module([], []), "", ast.Module([], []), "")
         self.done: set[int] = set()  # nodes that were examined as part of another node
@@ -242,7 +251,9 @@ class Search:
 
     def _member(self, node: ast.AST, module: str, name: str) -> None:
         """Check a name taken from a module."""
-        top, path = module.split(".")[0], f"{module}.{name}"
+        path = WITHIN.sub("", f"{module}.{name}")
+        module = path.rpartition(".")[0]
+        top = module.split(".")[0]
         if top == "torch":
             parts = named(path, self.parts)
             if name == MASK:
@@ -284,20 +295,22 @@ class Search:
         for origin in foreign:
             self._member(node, origin, name)
         own = name in self.defined or is_self(base)
-        open_base = not (foreign or own or (origins and origins <= self.modules))
+        unknown = not (foreign or is_self(base) or (origins and origins <= self.modules))
+        open_base = unknown and not own
         called = (type(self.place.parent), self.place.field) == (ast.Call, "func")
         if READY.fullmatch(name) or READY_OR_OWN.fullmatch(name):
             of_torch = any(origin.split(".")[0] == "torch" for origin in foreign)
             of_module = bool(origins) and origins <= self.modules
-            if not of_torch and not of_module and not (is_self(base) and name in self.defined):
-                self.ready(node, name, name not in self.defined, named(name, self.parts))
-        elif name in LEADING_ATTRIBUTES or (name in LEADING_OR_OWN and not own):
-            self.report(node, f"{name} gives indirect access to names")
+            if not of_torch and not of_module and not (is_self(base) and name in self.written):
+                self.ready(node, name, name not in self.written, named(name, self.parts))
+        elif name in LEADING_ATTRIBUTES or (name in LEADING_OR_OWN and not is_self(base)):
+            forbidden = name in LEADING_ATTRIBUTES or name not in self.written
+            self.report(node, f"{name} gives indirect access to names", forbidden)
         elif name == "__dict__":
             self.report(node, "__dict__ leads from strings to names", forbidden=bool(foreign))
         elif re.fullmatch("__.*__", name) and name not in USUAL_DUNDERS:
             self.report(node, f"{name} is unusual in a module like this", forbidden=False)
-        elif open_base and (name in MODULES_BEHIND or (name == "modules" and not called)):
+        elif (unknown and name in MODULES_BEHIND) or (open_base and name == "modules" and not called):
             self.report(node, f"{name} may give indirect access to names", forbidden=False)
         elif open_base and name.startswith("_") and name not in USUAL_PRIVATE | USUAL_DUNDERS:
             self.report(node, f"{name} is a private name of another object", forbidden=False)
@@ -373,7 +386,7 @@ class Search:
         if self._called(node.value) & {"builtins.globals", "builtins.locals"}:
             self.report(node, "globals() and locals() lead from strings to names")
         if "builtins.vars" in self._called(node.value) and not any(map(is_self, node.value.args)):  # type: ignore[attr-defined]
-            self.report(node, "vars() leads from strings to names")
+            self.report(node, "vars() leads from strings to names", forbidden=not node.value.args)  # type: ignore[attr-defined]
         self._text(node)
 
     def _called(self, node: ast.AST) -> set[str]:

@@ -30,6 +30,9 @@ PLACES = {
     "named, in a list": ("", "[(m := {})][0]"),
     "item": ("d = dict()\nd['a'] = {}\n", "d['a']"),
     "compared": ("class A:\n    def __eq__(self, m):\n        self.m = m\na = A()\na == {}\n", "a.m"),
+    "type of an attribute": ("class A:\n    m: {} = None\n", "A.__annotations__['m']"),
+    "type of an argument": ("def f(m: {}): pass\n", "f.__annotations__['m']"),
+    "type of a result": ("def f() -> {}: pass\n", "f.__annotations__['return']"),
     "in a class statement": ("class A:\n    def __class_getitem__(cls, m):\n        return m\n", "A[{}]"),
 }
 LIBRARIES = ["sys", "torch", "nn", "F", "torch.nn", "torch.nn.functional", "torch.optim", "os"]
@@ -105,8 +108,45 @@ def test_a_doubtful_name_is_noted_whatever_stands_before_the_dot(name):
 
 def test_names_of_the_student_s_own_are_no_doubt():
     own = "class A:\n    def __init__(self):\n        self._C = self.modules = self.sys = 1\n    def _x(self): pass\n"
-    for name in ("_C", "modules", "sys", "_x"):
+    for name in ("modules", "_x"):
         assert found(f"{own}def f(a):\n    return a.{name}\n") == ([], []), name
+    for name in ("_C", "sys"):
+        forbidden, review = found(f"{own}def f(a):\n    return a.{name}\n")
+        assert not forbidden
+        assert review, "another object may have it too"
+        assert found(f"{own}    def f(self):\n        return self.{name}\n") == ([], []), name
+
+
+# Ways in which a student's code can have a name of its own, and read it again.
+OWN = {
+    "member of an enumeration": ("import enum\nclass A(enum.Enum):\n    {} = 1\n", "A.{}"),
+    "field": ("import typing\nclass A(typing.NamedTuple):\n    {}: int = 1\na = A()\n", "a.{}"),
+    "method": ("class A:\n    def {}(self): pass\na = A()\n", "a.{}(1)"),
+    "static method": ("def f(): pass\nclass A:\n    {} = staticmethod(f)\na = A()\n", "a.{}()"),
+    "keyword": ("import types\na = types.SimpleNamespace({}=1)\n", "a.{}"),
+    "class of a module": ("class {}: pass\ndef f(module): return module.{}\nimport sys\n", "f(encoder)"),
+}
+
+
+@pytest.mark.parametrize("way", OWN)
+@pytest.mark.parametrize(
+    "name", ["Transformer", "TransformerEncoder", "scaled_dot_product_attention", "get_field", "_ops"]
+)
+def test_a_name_of_the_student_s_own_is_never_forbidden(way, name):
+    before, used = (text.replace("{}", name) for text in OWN[way])
+    assert not found(f"{before}x = {used}\n")[0]
+    assert found(f"x = f().{name}\n")[0], "nobody has defined it"
+
+
+@pytest.mark.parametrize("path", ["F.torch", "nn.functional.torch", "torch.nn.modules.torch", "torch.cuda.torch"])
+def test_torch_is_torch_in_whatever_module_it_is_found(path):
+    for part in ("ops.aten", "_C._nn", "hub.load", "nn.MultiheadAttention", "jit.script"):
+        assert found(f"{HEAD}x = {path}.{part}\n")[0], part
+
+
+def test_a_function_that_returns_a_module_is_noted():
+    forbidden, review = found(f"{HEAD}x = torch.get_device_module('cpu').torch.ops.aten.gelu_(y)\n")
+    assert forbidden or review
 
 
 def test_honest_uses_of_libraries_are_no_doubt():
