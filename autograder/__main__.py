@@ -36,7 +36,7 @@ COMMANDS = {
     GRADE: ("autograder.__main__", STUDENTS, "grade your modules, like python grade.py; stages may follow"),
     "doctor": ("autograder.grading.check_machine", STUDENTS, "what this machine can grade, and what is missing"),
     "batch": ("autograder.classroom.batch", CLASS, "grade all submissions of a class"),
-    "compare": ("autograder.classroom.compare", CLASS, "who gains and who loses between two runs of batch"),
+    "compare": ("autograder.classroom.compare", CLASS, "who gains or loses points between two runs of batch"),
     "questions": ("autograder.questions.command", CLASS, "ask students about the code that they handed in"),
     "review": ("autograder.classroom.review", CLASS, "edit points, comments and answers in the browser"),
     "term": ("autograder.classroom.term", CLASS, "all assignments side by side, and the final grades"),
@@ -45,7 +45,7 @@ COMMANDS = {
     "gradescope": ("autograder.authoring.packing.gradescope_archive", GRADEBOOKS, "the same as pack --for gradescope"),
     "init": ("autograder.authoring.init", AUTHORS, "a folder for a course of your own"),
     "new": ("autograder.authoring.new", AUTHORS, "a small working assignment to edit"),
-    "build": ("autograder.authoring.build", AUTHORS, "regenerate all generated files, and say what has changed"),
+    "build": ("autograder.authoring.build", AUTHORS, "regenerate all generated files, and list the changes"),
     "audit": (
         "autograder.authoring.audit.command",
         AUTHORS,
@@ -59,12 +59,12 @@ COMMANDS = {
         "part of build: tensors that visible tests expect",
     ),
     "release": ("autograder.authoring.release", AUTHORS, "part of build: notebooks and stubs, from the solutions"),
-    "tolerance": ("autograder.authoring.audit.tolerance_table", AUTHORS, "how far results of correct code differ"),
+    "tolerance": ("autograder.authoring.audit.tolerance_table", AUTHORS, "by how much results of correct code differ"),
 }
 
 
 def here() -> dict[str, tuple[str, str, str]]:
-    """The commands that exist here; students have only a few."""
+    """The commands that are installed here; students have only a few of them."""
     return {name: one for name, one in COMMANDS.items() if (ENGINE / f"{one[0].replace('.', '/')}.py").is_file()}
 
 
@@ -81,19 +81,19 @@ def all_commands() -> str:
 def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="grade.py",
-        description="Grade the modules of a submission.",
+        description="Grade the modules in a submission.",
         epilog="exit status: 0 all required points, 4 not all, 2 wrong usage; 3 or any other: the grader itself failed"
         f"\n\n{all_commands()}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("stage", nargs="*", help="stages to grade (all)")
+    parser.add_argument("stage", nargs="*", help="stages to grade (default: all)")
     parser.add_argument(
         "--submission",
         type=Path,
         metavar="DIR",
-        help="folder or zip file of the modules (this folder or notebooks/NAME)",
+        help="folder or zip file with the modules (default: this folder or notebooks/NAME)",
     )
-    parser.add_argument("--assignment", metavar="NAME", help="assignment to grade (the one that fits, else the first)")
+    parser.add_argument("--assignment", metavar="NAME", help="assignment (default: the one that fits, else the first)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write Gradescope's results.json as well")
     parser.add_argument(
         "--zip",
@@ -338,7 +338,8 @@ def part(module: str, what: str) -> ModuleType:
 def of_this_course(arguments: list[str]) -> list[str]:
     """Take `--course DIR` out of the arguments of any command, and choose that course.
 
-    A `--course` after a command that names no folder is passed on to it: `export --push` takes a course number.
+    If `--course` comes after the command and its value is not a folder, the command gets it: `export --push` takes a
+    course number.
 
     Raises:
         UserError: if the folder is not a course.
@@ -355,7 +356,7 @@ def of_this_course(arguments: list[str]) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    gc.set_threshold(100_000)  # there are few cycles among many objects, and the default scans them all the time
+    gc.set_threshold(100_000)  # the default would keep scanning many objects for few cycles
     return run_command(lambda: command(of_this_course(sys.argv[1:] if arguments is None else arguments)))
 
 

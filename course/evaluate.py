@@ -31,7 +31,7 @@ TEST_SETS = (
 )
 
 
-LENGTHS = (5, 8, 12, 16, 24)  # the upper bound of each length group, in words; a last group has all longer sentences
+LENGTHS = (5, 8, 12, 16, 24)  # upper bounds of the length groups, in words; the last group has no upper bound
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ class AltFigure(Figure):
 def image(figure: Figure, alt: str, dpi: int, shown: int = 0, **saving: Any) -> str:
     """A figure as an HTML image with a dark variant. If styles are not allowed, the light one is shown.
 
-    It shrinks with the page until its smallest text has 11 pixels. On a narrow page its panels are stacked.
+    It shrinks with the page until its smallest text is 11 pixels high. On a narrow page its panels are stacked.
 
     Args:
         alt: the figure in words.
@@ -94,7 +94,7 @@ def _tags(pictures: dict[str, bytes], alt: str, scale: float, least: float) -> s
 
 
 def _width(png: bytes) -> int:
-    """The width of a picture, which is at a fixed place in a PNG file."""
+    """The width of a picture, which is stored at a fixed offset in a PNG file."""
     return int.from_bytes(png[16:20], "big")
 
 
@@ -148,7 +148,7 @@ def _pale(figure: Figure) -> Iterator[None]:
 
 
 def _is_ink(colour: Any) -> bool:
-    """Whether a colour is black or dark grey, and so invisible on a dark page."""
+    """Whether a colour is black or dark grey, and therefore invisible on a dark page."""
     if isinstance(colour, str) and colour in ("none", "auto"):
         return False
     red, green, blue, opacity = to_rgba(colour)

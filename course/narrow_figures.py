@@ -15,7 +15,7 @@ FRAME = 4  # pixels: the frame of a panel, which is not part of its labels
 
 
 def stack(pictures: Mapping[str, bytes], spans: Sequence[tuple[int, ...]], most: int, tallest: int) -> dict[str, bytes]:
-    """Cut pictures of a figure, PNG files, between its columns of panels; return them with the pieces stacked.
+    """Cut pictures of a figure (PNG files) between its columns of panels; return them with the pieces stacked.
 
     Args:
         pictures: the variants of the figure by name, of equal size. The first one is on white.
@@ -49,7 +49,7 @@ def stack(pictures: Mapping[str, bytes], spans: Sequence[tuple[int, ...]], most:
 
 
 def _cuts(white: "np.ndarray", spans: Sequence[tuple[int, ...]]) -> list[int]:
-    """Where to cut, from the left end to the right one: in the widest empty gap between two columns of panels."""
+    """Where to cut, from left to right: in the widest empty gap between two columns of panels."""
     import numpy as np
 
     empty = np.asarray((white[..., :3] == 255).all(axis=(0, 2)))

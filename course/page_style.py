@@ -1,4 +1,5 @@
-"""One style for everything that the course shows in a notebook: even in a narrow window, text has 11 pixels or more.
+"""One style for everything that the course shows in a notebook: text is at least 11 pixels high, even in a narrow
+window.
 
 Anything that is still too wide scrolls in a box of its own. Figures with several panels have a second form
 for narrow pages, in which the panels are stacked.
@@ -10,7 +11,7 @@ STRIP = 336  # pixels: the width of panels in one row on a narrow page; next to 
 TALL = 1400  # pixels: if stacked panels would be taller, the figure scrolls sideways instead
 # How JupyterLab, pages from nbconvert, Sphinx themes, VS Code and Colab mark dark themes.
 DARK = ('[data-jp-theme-light="false"]', '[data-theme="dark"]', "body.vscode-dark", 'html[theme="dark"]')
-# The same applies to drawings in text cells: SVG files, about 1,000 pixels wide, with text of 13 pixels.
+# The same applies to drawings in text cells: SVG files, about 1,000 pixels wide, with text 13 pixels high.
 DRAWING = 850
 STYLE = f"""<style>
 {", ".join(f"{page} .tc-light" for page in DARK)} {{ display: none }}

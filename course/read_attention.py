@@ -39,7 +39,7 @@ def attention_weights(
     key_padding_mask: "torch.Tensor | None" = None,
     attention_mask: "torch.Tensor | None" = None,
 ) -> "torch.Tensor":
-    """The attention matrix of one call of a `MultiHeadAttention`.
+    """The attention matrix of one call to a `MultiHeadAttention`.
 
     Args:
         attention: the module.
@@ -65,7 +65,7 @@ def attention_weights(
 
 @dataclass(frozen=True)
 class Call:
-    """The weights and the mask of one call of a `MultiHeadAttention`."""
+    """The weights and the mask of one call to a `MultiHeadAttention`."""
 
     weights: "torch.Tensor"  # (B, H, T_q, T_k)
     mask: "torch.Tensor"  # (B, T_q, T_k), True where the masks of the call forbid a key
@@ -73,7 +73,7 @@ class Call:
 
 @contextmanager
 def recorded(attentions: Sequence[Any]) -> Iterator[list[Call]]:
-    """Record every call of these modules inside the `with` block."""
+    """Record every call to these modules inside the `with` block."""
     import torch
 
     calls: list[Call] = []

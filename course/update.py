@@ -139,7 +139,7 @@ def main(arguments: list[str] | None = None) -> int:
     for path, yours in outcome.saved.items():
         print(f"You had changed {path}; it was replaced, and your version is beside it as {yours}.")
     if outcome.replaced:
-        print("Open notebooks still have the old files: reload them, and restart their kernels.")
+        print("Open notebooks still use the old files: reload them, and restart their kernels.")
     if any(path in outcome.replaced for path in PACKAGES):
         print(f"The packages may have changed: {INSTALL}")
     return 0

@@ -1,7 +1,7 @@
-"""Write all generated files: `python -m autograder build [NAME ...]`, and say what has changed.
+"""Write all generated files and list the changes: `python -m autograder build [NAME ...]`.
 
-The expected tensors, the students' version, and the course's figures come from the sources; generated files of
-deleted stages are removed.
+The expected tensors, the students' version, and the course's figures are generated from the sources; generated files
+of deleted stages are removed.
 """
 
 import argparse
@@ -83,7 +83,7 @@ def run(names: Sequence[str], parts: Sequence[str]) -> int:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m autograder build",
-        description="Generate the expected tensors, the students' version and the figures, and say what has changed.",
+        description="Generate the expected tensors, the students' version and the figures, and list the changes.",
     )
     parser.add_argument("name", nargs="*", metavar="NAME", help="assignments (default: all, and the figures)")
     parser.add_argument(

@@ -1,9 +1,9 @@
 """Correct alternatives to the solution, to check that each gets full marks. Never shipped to students.
 
 A formulation is a correct way of writing parts of a module: strings that replace solution regions. An assignment's
-package `formulations` lists its formulations in `FORMULATIONS`. A folder of `tests/correct_programs/` has a program
-written without looking at the solution: whole modules, or, below a first line `# Differs from the solution in:`, only
-the functions, methods and classes that differ.
+package `formulations` lists its formulations in `FORMULATIONS`. Each folder in `tests/correct_programs/` contains a
+program written without looking at the solution. It consists of whole modules, or, below a first line `# Differs from
+the solution in:`, only of the functions, methods and classes that differ.
 """
 
 import ast
@@ -35,7 +35,7 @@ class Formulation:
     regions: Mapping[str, tuple[str, ...]]  # "Class.method" or "function" -> the new code of its regions, in order
     imports: str = ""  # additional imports
     # Whether the result for a query that may attend to nothing is finite, as a docstring requires. Graded comparisons
-    # skip such queries, since the common filling with -inf results in NaN.
+    # skip such queries, since filling with -inf, as is common, results in NaN.
     finite: bool = True
 
     def apply(self, sources: Mapping[str, str]) -> dict[str, str]:
@@ -109,9 +109,9 @@ def program(folder: Path, assignment: Assignment) -> dict[str, str]:
 def with_differences(source: str, differences: str) -> str:
     """Replace functions, methods and classes of a module with those in a second source string.
 
-    A class with the same bases and decorators keeps the methods missing from the second string. New imports come after
-    those of the module, and `from __future__` before them. Other new statements come before the next replaced
-    definition, or at the end.
+    A class with the same bases and decorators keeps the methods missing from the second string. New imports are
+    inserted after the module's imports, and `from __future__` imports before them. Other new statements are inserted
+    before the next replaced definition, or at the end.
     """
     lines = source.split("\n")
     replaced = sorted(_changes(parse(source), parse(differences), differences.split("\n")), reverse=True)
@@ -121,7 +121,7 @@ def with_differences(source: str, differences: str) -> str:
 
 
 def _changes(old: Block, new: Block, lines: list[str]) -> Iterator[Change]:
-    """Yield changes: first line, order among changes at that line, last line (first line - 1 to insert), and code."""
+    """Yield each change: first line, order among changes there, last line (first line - 1 to insert), and code."""
     defined = {_name(node): node for node in old.body if _name(node)}
     imports = [node for node in old.body if isinstance(node, (ast.Import, ast.ImportFrom))]
     first, imported = (imports[0].lineno, _last(imports[-1])) if imports else (1, 0)

@@ -1,4 +1,4 @@
-"""Make a course: `python -m autograder init DIR` writes a folder in which all commands work."""
+"""Create a course: `python -m autograder init DIR` creates a folder in which all commands work."""
 
 import argparse
 import shutil
@@ -8,7 +8,7 @@ from course.errors import UserError
 from course.location import MARK, project_files
 
 TEMPLATE = Path(__file__).with_name("course_template")
-# Files of the project that every course has: entry points for students and nbgrader, and the tested versions.
+# Files of the project that every course has: entry points for students and nbgrader, and the tested package versions.
 OWN = ("grade.py", "nbgrader_config.py", "constraints.txt")
 FOLDERS = ("solutions", "notebooks")
 
@@ -25,7 +25,7 @@ def write(folder: Path) -> list[str]:
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is not a folder: choose a new or an empty folder")
     if there := sorted({path.name for path in folder.glob("*")} - {".git", ".venv"}):
-        raise UserError(f"{folder} is not empty, it has {there[0]}: choose a new or an empty folder")
+        raise UserError(f"{folder} is not empty (it has {there[0]}): choose a new or an empty folder")
     files = {path.name.replace("dot-", "."): path for path in TEMPLATE.iterdir() if path.is_file()}
     files |= {name: project_files() / name for name in OWN}
     try:
@@ -41,7 +41,7 @@ def write(folder: Path) -> list[str]:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m autograder init",
-        description=f"Make a course: a folder with {MARK}, for assignments of your own.",
+        description=f"Create a course: a folder with {MARK}, for assignments of your own.",
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="a new or an empty folder outside of other courses")
     folder = parser.parse_args(arguments).folder

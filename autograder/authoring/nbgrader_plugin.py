@@ -22,8 +22,8 @@ from autograder.authoring.submitted_notebook import UNREADABLE, read_cells, rebu
 from autograder.manifest import assignment
 from course.errors import UserError
 
-# nbgrader compares the timestamp to decide whether a submission is newer than its grade, and uses the secret to return
-# the feedback through the exchange.
+# nbgrader uses the timestamp to decide whether a submission is newer than its grade, and the secret to return the
+# feedback through the exchange.
 OF_NBGRADER = {"timestamp.txt", "submission_secret.txt"}
 
 
@@ -31,7 +31,7 @@ class StripModules(NbGraderPreprocessor):  # type: ignore[misc]
     """Releases each notebook with the manifest's points, the stubs of the modules, and the start page."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
-        """Remove nbgrader's copies, and pass the stubs to the writer of the notebook."""
+        """Remove nbgrader's copies, and pass the stubs to the notebook writer."""
         ids, course = resources["nbgrader"], self.parent.parent.coursedir
         known = assignment(ids["assignment"])
         if f"{ids['notebook']}.ipynb" not in notebook_names(known):
@@ -97,7 +97,7 @@ class IsolateGrading(NbGraderPreprocessor):  # type: ignore[misc]
 
 
 def forget_points(course: Any, ids: dict[str, str], notebooks: Iterable[str]) -> None:
-    """Delete the automatic points of an earlier submission, which would stay if this one cannot be graded."""
+    """Delete an earlier submission's automatic points, which would remain if this submission could not be graded."""
     with Gradebook(course.db_url, course.course_id) as gradebook:
         for name in notebooks:
             for grade in gradebook.find_submission_notebook(name, ids["assignment"], ids["student"]).grades:
@@ -106,18 +106,18 @@ def forget_points(course: Any, ids: dict[str, str], notebooks: Iterable[str]) ->
 
 
 def is_linked(path: Path, root: Path) -> bool:
-    """Whether a submitted path is a symbolic link or leads through one, so that its target was not handed in."""
+    """Whether a submitted path is a symbolic link or leads through one: its target may not have been handed in."""
     return any(step.is_symlink() for step in (path, *path.parents) if step.is_relative_to(root) and step != root)
 
 
 class RefuseFaults(NbGraderPreprocessor):  # type: ignore[misc]
-    """Makes nbgrader report a grade cell that ended without points, instead of giving it full or no points."""
+    """Makes nbgrader report a grade cell that did not return points, instead of giving it full or no points."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Fail unless every grade cell in the gradebook has run and returned points.
 
         Raises:
-            RuntimeError: if a cell has not. The student's own errors are part of the verdict and never end a cell.
+            RuntimeError: if a cell has not. The student's own errors are in the verdict and never make a cell fail.
         """
         ids, course = resources["nbgrader"], self.parent.parent.coursedir
         cells = {cell.metadata.nbgrader.grade_id: cell for cell in nb.cells if utils.is_grade(cell)}
@@ -150,9 +150,9 @@ def without_points(cell: Any, no_module: bool) -> str:
     try:
         (points,) = map(float, results)
     except (TypeError, ValueError):
-        return f"it ended with {', '.join(map(str, results)) or 'nothing'} instead of points"
+        return f"it returned {', '.join(map(str, results)) or 'nothing'} instead of points"
     most = float(cell.metadata.nbgrader.points)
-    return "" if 0 <= points <= most else f"it ended with {points} instead of points from 0 to {most}"
+    return "" if 0 <= points <= most else f"it returned {points} instead of points from 0 to {most}"
 
 
 def drop_other_files(folder: Path, kept: set[str]) -> None:

@@ -2,8 +2,8 @@
 
 A table has a column "points" or "not allowed"; a row belongs to a stage if its first cell links to the stage's notebook
 or is the stage's name. If several assignments have a stage of this name, the heading above says which one is meant, as
-in "## `variants`: ...". In the introduction of a stage's notebook, "30 points" are the stage's, except in a table with
-several such rows, which are exercises. The last paragraph lists the parts that the stage forbids.
+in "## `variants`: ...". In the introduction of a stage's notebook, "30 points" refers to the stage, except in a table
+with several such rows, which are exercises. The last paragraph lists the parts that the stage forbids.
 """
 
 import json
@@ -46,10 +46,10 @@ def with_right_points(root: Path, chosen: Iterable[Assignment]) -> Iterator[tupl
 
 
 def in_tables(text: str, stages: dict[str, Stage]) -> str:
-    """Update the points of stages in the tables of a Markdown text.
+    """Update the stages' points in the tables of a Markdown text.
 
     Args:
-        stages: by assignment (from the last heading), a space, and the string that marks the first cell of a row.
+        stages: the key is the assignment (from the last heading), a space, and the text that marks a row's first cell.
     """
     lines, columns, section = text.split("\n"), dict[str, int](), ""
     for number, line in enumerate(lines):

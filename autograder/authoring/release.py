@@ -79,7 +79,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def read_release(folder: Path) -> dict[str, str]:
-    """Return the text of every file by path, with "\\n" line endings; the caches of tools are left out."""
+    """Return the text of every file by path, with "\\n" line endings; tool caches are left out."""
     return {
         path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8", errors="replace")
         for path in sorted(folder.rglob("*"))
@@ -124,7 +124,7 @@ def _run_nbgrader(root: Path, assignment: str, scratch: Path) -> None:
     command = [sys.executable, "-m", "nbgrader", "generate_assignment", assignment, "--force", "--log-level=WARN"]
     command += [f"--CourseDirectory.release_directory={scratch / RELEASE}"]
     command += [f"--CourseDirectory.db_url=sqlite:///{(scratch / 'gradebook.db').as_posix()}"]
-    # The settings of this machine's user must not affect the release.
+    # The user's settings on this machine must not affect the release.
     environment = {**os.environ, "JUPYTER_NO_CONFIG": "1", "PATH": path_with_programs()}
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, encoding="utf-8", errors="replace")
     if done.returncode:
@@ -175,7 +175,7 @@ def main(arguments: list[str] | None = None) -> int:
     texts = dict(with_right_points(root, chosen))
     for path, text in texts.items() if not args.check else ():
         path.write_text(text, encoding="utf-8", newline="\n")
-        print(f"wrote the points of the manifest into {inside(path)}")
+        print(f"updated the points in {inside(path)} from the manifest")
     release, folder = generate(root, chosen), root / RELEASE
     if not args.check:
         write_release(release, folder, [folder / args.assignment if args.assignment else folder])

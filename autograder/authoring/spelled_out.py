@@ -15,7 +15,7 @@ WHOLE = (ast.Lambda, ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.ListComp, ast.Set
 
 
 def spelled_out(text: str) -> str:
-    """Rewrite the functions without torch, with one statement per part; the code is unchanged if there are none."""
+    """Rewrite the functions that do not call torch, if there are any, with one statement per part."""
     tree, changed = parse(text), False
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and not _names(node) & LIBRARIES:

@@ -1,8 +1,8 @@
 """Trace correct code in the calls of the visible tests, and store the results for locating faulty lines.
 
-A part of `python -m autograder expected`. The calls are those of the reference's visible tests. Each is traced with
-the reference, whose steps have names, and with every other known correct submission, since students compute the same
-result in different ways.
+Part of `python -m autograder expected`. The calls are those that the visible tests make when they run the reference.
+Each call is traced with the reference, whose steps have names, and with every other known correct submission, since
+students compute the same result in different ways.
 """
 
 from collections.abc import Iterable

@@ -12,13 +12,13 @@ from autograder.submissions.syntax_tree import parse
 from course.errors import UserError
 
 MARK = re.compile(r"\s*### (BEGIN|END) SOLUTION\s*")
-# A misspelt mark would leave the solution in the release, so it is an error.
+# A misspelt marker would leave the solution in the release, so it is an error.
 LIKE_A_MARK = re.compile(r"#.*\b(begin|end)[\W_]*solution", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Region:
-    """A solution region, by the line numbers of its two marks, counted from 1."""
+    """A solution region, by the line numbers of its two markers, counted from 1."""
 
     begin: int
     end: int
@@ -33,14 +33,14 @@ def find_regions(lines: list[str], file: str) -> list[Region]:
     """Return the solution regions of a module.
 
     Raises:
-        UserError: if a region is nested, not closed or not opened, or if a mark is misspelt.
+        UserError: if a region is nested, not closed or not opened, or if a marker is misspelt.
     """
     regions, begin = [], 0
     for number, line in enumerate(lines, start=1):
         mark = MARK.fullmatch(line)
         if mark is None:
             if LIKE_A_MARK.search(line):
-                raise UserError(f"{file}, line {number}: a mark is a line '### BEGIN SOLUTION' or '### END SOLUTION'")
+                raise UserError(f"{file}, line {number}: a marker is a line '### BEGIN SOLUTION' or '### END SOLUTION'")
         elif mark[1] == "BEGIN":
             if begin:
                 raise UserError(f"{file}, line {number}: a region begins inside the one that begins at line {begin}")
@@ -78,7 +78,7 @@ def _function_of(region: Region, lines: list[str], functions: list[tuple[str, ra
     if not code:
         raise UserError(f"{place}: the region contains no code")
     if _indentation(lines[region.begin - 1]) != _indentation(lines[code[0] - 1]):
-        raise UserError(f"{place}: the mark must be indented like the code in the region")
+        raise UserError(f"{place}: the marker must be indented like the code in the region")
     for name, numbers in functions:
         if region.begin in numbers and code[-1] in numbers:
             return name
@@ -120,7 +120,7 @@ def strip_module(source: str, module: str, assignment: Assignment, keep: Contain
     names = functions_of(regions, lines, file)
     for name in _written(module, assignment):
         if name not in names:
-            raise UserError(f"{file}: the manifest has students write {name}, but it has no solution region")
+            raise UserError(f"{file}: the manifest has students write {name}, which has no solution region")
     stub: list[str] = []
     copied, parts, counts = 0, Counter(names), Counter[str]()
     for region, name in zip(regions, names, strict=True):
@@ -155,7 +155,7 @@ def make_stubs(folder: Path, assignment: Assignment) -> dict[str, str]:
     """
     owners = {path.partition(".")[0] for stage in assignment.stages for path in stage.writes}
     if strange := owners - set(assignment.modules):
-        raise UserError(f"the manifest has students write in {', '.join(sorted(strange))}, no module of the assignment")
+        raise UserError(f"the assignment lacks modules for the code that students write: {', '.join(sorted(strange))}")
     return {
         f"{module}.py": strip_module(source, module, assignment)
         for module, source in modules_in(folder, assignment).items()

@@ -16,8 +16,8 @@ SKIP = "skip-execution"  # nbclient does not execute cells with this tag
 UNREADABLE = "*The notebook that was handed in cannot be read. Only the modules are graded.*"
 MAX_NOTEBOOK = 32_000_000  # characters; honest students' notebooks are large only if they contain pictures
 # Formatting time can grow with the square of the length. Longer texts are shown unformatted.
-MAX_FORMATTED = 10_000  # characters of a cell
-MAX_ALL_FORMATTED = 60_000  # characters of a notebook
+MAX_FORMATTED = 10_000  # characters per cell
+MAX_ALL_FORMATTED = 60_000  # characters of HTML per notebook; a table has twelve for each of its own
 
 TAGS = {
     *(f"h{level}" for level in range(1, 7)),
@@ -93,24 +93,32 @@ def readable(cells: Iterable[Any], ours: set[str]) -> Iterable[Any]:
             yield nbformat.v4.new_code_cell(cell.source, metadata={"tags": [SKIP]})
         elif cell.cell_type == "markdown" and cell.source in ours:
             yield nbformat.v4.new_markdown_cell(cell.source)
-        elif cell.cell_type == "markdown" and len(cell.source) <= min(MAX_FORMATTED, left):
-            left -= len(cell.source)
-            yield nbformat.v4.new_markdown_cell(harmless(cell.source))
+        elif (
+            cell.cell_type == "markdown"
+            and len(cell.source) <= min(MAX_FORMATTED, left)
+            and len(html := html_of(cell.source)) <= left
+        ):
+            left -= len(html)
+            yield nbformat.v4.new_markdown_cell(harmless(html))
         else:
             yield nbformat.v4.new_markdown_cell(in_a_line(f"<pre>{escape(cell.source)}</pre>"))
 
 
-def harmless(text: str) -> str:
-    """Convert Markdown to HTML that is safe in a reader's browser.
-
-    Links keep http, https and relative addresses only. Other tags are shown as text.
-    """
+def html_of(text: str) -> str:
+    """Convert Markdown to HTML."""
     plugins = [import_plugin(name) for name in MarkdownWithMath.DEFAULT_PLUGINS if name != "task_lists"]
     renderer = IPythonRenderer(escape=False, exclude_anchor_links=True)
     try:
-        html = MarkdownWithMath(renderer=renderer, plugins=plugins).render(text)
+        return str(MarkdownWithMath(renderer=renderer, plugins=plugins).render(text))
     except Exception:  # for instance a picture pasted into the cell, which is dropped
-        html = f"<pre>{escape(text)}</pre>"
+        return f"<pre>{escape(text)}</pre>"
+
+
+def harmless(html: str) -> str:
+    """Make HTML safe in a reader's browser.
+
+    Links keep http, https and relative addresses only. Other tags are shown as text.
+    """
     return in_a_line(bleach.clean(html, tags=TAGS, attributes=allowed, protocols={"http", "https"}))
 
 

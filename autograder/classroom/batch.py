@@ -39,7 +39,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m autograder batch",
         description="Grade all submissions of a class with the visible and the hidden tests.",
-        epilog="exit status: 0 all graded, 2 wrong usage, 3 the grader failed on some, 130 stopped",
+        epilog="exit status: 0 all graded, 2 wrong usage, 3 the grader failed on a submission, 130 stopped",
     )
     parser.add_argument("submissions", type=Path, metavar="SUBMISSIONS", help="folder or zip file of the submissions")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: graded/ASSIGNMENT)")
@@ -231,7 +231,8 @@ def grade_class(
     if asked := still_open(read_requests(args.out)):
         print(f"{counted(len(asked), 'regrade request')} without an answer: python -m autograder review {args.out}")
     if faults:
-        print(f"The grader failed on {len(faults)}, which does not count against them; run the same command to retry:")
+        number = counted(len(faults), "submission")
+        print(f"The grader failed on {number}; this does not count against the students. Run batch again to retry:")
         for student, fault in sorted(faults.items()):
             print(f"  {student}: {fault.splitlines()[-1]}")
     return FAULT if faults else DONE
@@ -311,7 +312,7 @@ def print_absent(members: list[Member]) -> None:
     """Print which students on the roster have not handed in anything."""
     config = course_config()
     people = read_people(config.roster, config.match)
-    # Members of a group with several submissions, of which none counts, have handed in something.
+    # Members of a group with several submissions, none of which counts, have handed in something.
     handed_in = set(people.called([one.student for one in members if one.why != NOTHING]).values())
     if absent := [name for name in people.names if name not in handed_in]:
         print(clean(f"{counted(len(absent), 'student')} on the roster handed in nothing: {listed(absent)}."))

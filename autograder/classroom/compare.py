@@ -132,7 +132,8 @@ def run(args: argparse.Namespace) -> int:
     old, new = (read_run(graded_folder(folder)) for folder in (args.old, args.new))
     changes = compare(old, new)
     gained, lost = (sum(sign * change.gain > 0 for change in changes) for sign in (1, -1))
-    print(f"{len(new.reports)} students: {gained} gain, {lost} lose, {len(changes) - gained - lost} differ otherwise.")
+    other = len(changes) - gained - lost
+    print(f"{len(new.reports)} students: {gained} gain, {lost} lose, {other} differ in other ways.")
     for change in changes:
         before, after = ("no grade" if value is None else points(value) for value in (change.before, change.after))
         print(clean(f"{change.student}: {before} -> {after} ({change.gain:+g})"))

@@ -40,7 +40,7 @@ def grade_on_cluster(
         completed = as_completed(loop=client.loop)
 
         def fill() -> None:
-            # A window, so that neither the scheduler nor this process holds a whole class. Workers may join or leave.
+            # A window, so that neither the scheduler nor this process holds all submissions. Workers may join or leave.
             window = max(AHEAD, AHEAD * sum(client.nthreads().values()))
             while len(under_way) < window and (submission := queue.take()) is not None:
                 key = f"grade-{uuid.uuid4().hex}"
@@ -63,7 +63,7 @@ def grade_on_cluster(
 
 
 def connect(address: str | None, scheduler_file: Path | None) -> Any:
-    """Return a client of the cluster once it has a worker.
+    """Return a client for the cluster once the cluster has a worker.
 
     Raises:
         UserError: if there is no cluster, or it has no workers.
@@ -117,7 +117,7 @@ def grade_there(settings: Settings, submission: Submission) -> Outcome:
     """Grade a submission in a Dask worker, with the warm process of this thread.
 
     Raises:
-        RuntimeError: if this machine's grader differs from the requesting machine's, or it cannot confine submissions.
+        RuntimeError: if this machine has a different grader from the requesting one, or cannot confine submissions.
     """
     from autograder.classroom.saved_results import grader_hash
     from autograder.sandbox.confine import unsupported
@@ -125,7 +125,7 @@ def grade_there(settings: Settings, submission: Submission) -> Outcome:
     grader: Grader | None = getattr(_of_thread, "grader", None)
     if grader is None or grader.settings != settings:
         if grader_hash(settings.assignment) != settings.grader:
-            raise RuntimeError("this worker has a different version of the grader from the machine that runs the batch")
+            raise RuntimeError("the grader on this worker differs from the grader on the machine that runs the batch")
         if settings.confined and (why := unsupported()):
             raise RuntimeError(f"this worker cannot confine submissions: {why}")
         if grader is not None:

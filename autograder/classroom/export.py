@@ -47,11 +47,11 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m autograder export",
         description="Write the grades of a class into a gradebook, or its modules for a similarity checker.",
-        epilog="exit status: 0 all graded students are in the file, 1 not all (they are listed), 2 wrong usage",
+        epilog="exit status: 0 all graded students are in the file, 1 some are missing (listed), 2 wrong usage",
     )
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
     canvas = kinds.add_parser("canvas", help="fill the gradebook file that Canvas exported; --push sends the grades")
-    moodle = kinds.add_parser("moodle", help="fill the grading worksheet of Moodle; --push sends the grades")
+    moodle = kinds.add_parser("moodle", help="fill Moodle's grading worksheet; --push sends the grades")
     brightspace = kinds.add_parser("brightspace", help="fill the gradebook file that Brightspace exported")
     blackboard = kinds.add_parser("blackboard", help="fill the gradebook file that Blackboard exported")
     any_csv = kinds.add_parser("csv", help="fill a column of any CSV file, or write a new one")
@@ -62,7 +62,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     feedback.add_argument("--submissions", type=Path, metavar="DIR", help="Canvas download, for its file names")
     verdicts = kinds.add_parser("verdict", help="the verdicts as data: verdict/1, JUnit XML, SARIF, Markdown")
     verdicts.add_argument("results", type=Path, metavar="RESULTS", help="folder written by batch, or an assignment")
-    verdicts.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for a file per student")
+    verdicts.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for one file per student")
     verdicts.add_argument(
         "--format", choices=("json", "junit", "sarif", "markdown", "gradescope"), default="json", help="(%(default)s)"
     )
@@ -147,7 +147,7 @@ def run(args: argparse.Namespace) -> int:
     if policy.late and not times and not roster.times:
         raise UserError(
             "there is a deadline: say when work was handed in, with --submissions (nbgrader's timestamp.txt) or "
-            "--times, or once in course.toml; the dates of Moodle's worksheet count if there is a timezone"
+            "--times, or in course.toml; the dates in Moodle's worksheet count if there is a timezone"
         )
     lines, known = fill(roster, grades, policy, times), known_names(grades, roster)
     formulas = [*risky_cells(roster), *notes]
@@ -237,7 +237,7 @@ def read_times(args: argparse.Namespace, grades: ClassGrades, policy: Policy) ->
 
 
 def from_course(args: argparse.Namespace) -> None:
-    """Fill in what course.toml sets and no option overrides: the assignment's column, times and match."""
+    """Fill in the settings from course.toml that no option overrides: the assignment's column, times and match."""
     config = config_or_empty()
     check_plan(config)
     plan = config.plan_of(assignment_in(args.results))
@@ -255,7 +255,7 @@ def from_course(args: argparse.Namespace) -> None:
 
 
 def policy_in_course(grades: ClassGrades, args: argparse.Namespace) -> Policy:
-    """Return the policy of course.toml, with the slip days that students have left for this assignment."""
+    """Return the policy set in course.toml, with the slip days that students have left for this assignment."""
     config = config_or_empty()
     policy = policy_of_course(config, grades.assignment)
     if not config.slip_days or policy.late is None:

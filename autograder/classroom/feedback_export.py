@@ -53,7 +53,7 @@ def export_feedback(results: Path, kind: str, out: Path, submissions: Path | Non
     placed = {student: place for student in pages if (place := place_of(student, names[student], kind))}
     left, need = listed(sorted(pages.keys() - placed.keys())), ""
     if kind == "canvas" and not submissions:
-        need = "; its download has the names of the files: pass that folder as --submissions"
+        need = "; its download contains the file names: pass that folder as --submissions"
     missing = f"{kind.capitalize()} could not assign: {left}{need}"
     if not placed:
         raise UserError(f"nothing is written, since all {len(pages)} pages have names that {missing}")

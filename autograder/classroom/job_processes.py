@@ -130,7 +130,7 @@ class Job:
         context = multiprocessing.get_context("spawn")
         self.channel, theirs = context.Pipe()
         self._process = context.Process(target=serve, args=(theirs, settings), daemon=True)
-        # Ctrl-C reaches all processes of a terminal. Only this one must react to it, and it stops the others.
+        # Ctrl-C reaches all processes of a terminal. Only this process must react to it, and it stops the others.
         with interrupts_ignored():
             self._process.start()
         theirs.close()

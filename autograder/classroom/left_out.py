@@ -15,13 +15,13 @@ FILE = "not-graded.csv"
 
 @dataclass
 class LeftOut:
-    """The files of a class without a grade: unclaimed ones, ignored ones, and students' files that do not count."""
+    """A class's ungraded files: unclaimed ones, ignored ones, and students' files that do not count."""
 
     intake: Intake
     of_students: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)  # student -> (path, reason)
 
     def add(self, student: str, submission: Submission) -> None:
-        """Record those of a student's files that do not count."""
+        """Record a student's files that do not count."""
         self.of_students[student] = submission.left
 
     def _rows(self) -> Iterator[tuple[str, str, str]]:
@@ -46,10 +46,8 @@ class LeftOut:
         handed_out = sum(why == HANDED_OUT for _, why in of_students)
         others = [path for path, why in of_students if why != HANDED_OUT]
         parts = [f"{names_of(nobodys)} without a student"] if nobodys else []
-        parts += (
-            [f"{names_of(others)} of students that {'does' if len(others) == 1 else 'do'} not count"] if others else []
-        )
+        parts += [f"{names_of(others)} handed in but not counted"] if others else []
         parts += [f"{len(ignored)} ignored by name"] if ignored else []
         parts += [f"{handed_out} files and folders of the handout"] if handed_out else []
-        listed = f"; {FILE} lists all, with the reason" if parts else ""
+        listed = f"; {FILE} lists them all, with reasons" if parts else ""
         return f"Not graded: {', '.join(parts) or '0 files'}{listed}."

@@ -1,8 +1,8 @@
 """The server of `python -m autograder review`: the review page, which writes into the results folder of a class.
 
 It listens on this machine only. Each reviewer has a link with a secret of their own, which is kept in a cookie; so
-every change has a known author. Requests from other sites are refused: the name in the address must be that of this
-machine, and changes must come from the page itself.
+every change has a known author. Requests from other sites are refused: the host in the address must be this machine,
+and changes must come from the page itself.
 """
 
 import hmac
@@ -32,7 +32,7 @@ PAGE = re.compile(r"/(staff|feedback)/([\w.-]+\.html)", re.ASCII)
 
 
 class Review:
-    """A class under review, for all requests of a server.
+    """A class under review, shared by all requests to a server.
 
     Raises:
         UserError: if the folder has no results, or its tables are wrong.
@@ -126,7 +126,7 @@ class Review:
         return page_without_name(text, student, self.shown(student)) if student else text
 
     def places(self, shown: str) -> dict[str, Any]:
-        """Return the current points of a student."""
+        """Return a student's current points."""
         return places(with_review(self.raw()[self.real(shown)], self.decisions().get(shown, [])))
 
     def change(self, who: str, asked: Mapping[str, Any]) -> None:
@@ -134,12 +134,12 @@ class Review:
 
         Raises:
             Conflict: if the row no longer exists.
-            UserError: if it is wrong.
+            UserError: if the change is not valid.
         """
         table, before, after = asked.get("table"), asked.get("before"), asked.get("after")
         rows = [row for row in (before, after) if row is not None]
         if table not in FILES or not rows or not all(isinstance(row, dict) for row in rows):
-            raise UserError("a change has a table, and a row before or after the change")
+            raise UserError("a change needs a table, and a row before or after the change")
         with self._lock:
             before, after = (row and self._with_real_name(row) for row in (before, after))
             change(self.folder, table, before, after, who, self.raw(), self.shown)
@@ -281,7 +281,7 @@ class Handler(BaseHTTPRequestHandler):
         self._send(200, json.dumps(value, ensure_ascii=False), "application/json")
 
     def _error(self, status: int, words: str) -> None:
-        self.close_connection = True  # the unread rest of this request must not be read as the next one
+        self.close_connection = True  # the unread rest of this request must not be read as the next request
         self._send(status, words, "text/plain; charset=utf-8")
 
     def _redirect(self, path: str, *headers: tuple[str, str]) -> None:

@@ -26,7 +26,7 @@ def read_reviewers(folder: Path) -> dict[str, str]:
 
 
 def deal(students: Iterable[str], reviewers: Sequence[str], before: Mapping[str, str]) -> dict[str, str]:
-    """Assign each student without a reviewer to the reviewer with the fewest; existing assignments stay.
+    """Assign each student without a reviewer to the reviewer with the fewest students; existing assignments stay.
 
     Students are assigned in an order that is unrelated to their names and always the same.
     """

@@ -10,7 +10,7 @@ not-graded.csv         a row for each file that does not count
 review.csv             the staff's decisions; see reports/review_file.py
 rubric.csv             reusable comments and points; see reports/rubric.py
 requests.csv           students' regrade requests; see reports/regrade_requests.py
-groups.csv             who hands in together; see gradebooks/groups.py
+groups.csv             which students hand in together; see gradebooks/groups.py
 report.html            for the instructor
 """
 
@@ -151,7 +151,7 @@ class Records:
         return self.folder / "feedback" / f"{found.safe_name}.html"
 
     def read(self, found: Found) -> dict[str, Any]:
-        """Return the record of a student; empty if there is none, or it cannot be read."""
+        """Return a student's record; empty if there is none, or it cannot be read."""
         try:
             entry = json.loads(self._path(found).read_bytes())
             return entry if entry["student"] == found.student else {}
@@ -220,7 +220,7 @@ class Records:
         sources: Mapping[str, str] | None = None,
         students: Sequence[str] = (),
     ) -> Verdict:
-        """Return the verdict on a student's submission; its outcome shows if the grader failed.
+        """Return the verdict on a student's submission; its outcome shows whether the grader failed.
 
         Raises:
             UserError: if a staff decision does not fit it.
@@ -230,7 +230,7 @@ class Records:
         return {**verdict(report, found.assignment, audience, sources=sources), "students": people}
 
     def students(self) -> set[str]:
-        """Return the students with a result of this or an earlier run."""
+        """Return the students with a result from this or an earlier run."""
         kept = set()
         for path in (self.folder / "results").glob("*.json"):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
@@ -300,7 +300,7 @@ class Records:
                 points |= {
                     (test.stage, test.name, part.name): part.points for test in report.tests for part in test.parts
                 }
-                # A test that failed as a whole for forbidden code has no parts.
+                # A test that failed as a whole because of forbidden code has no parts.
                 numbers = [points.get(test, "") for test in tests]
                 numbers += [*(stage.points for stage in report.stages), report.points]
                 row += [*(number if number == "" else f"{number:.10g}" for number in numbers), "graded"]

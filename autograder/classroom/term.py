@@ -1,7 +1,7 @@
-"""`python -m autograder term`: the points of a whole term, and the final grades with their arithmetic.
+"""`python -m autograder term`: the points for a whole term, and the final grades and how they are calculated.
 
-term.csv and term.html have the points of all assignments. If course.toml has a plan for the term ([assignments.NAME]),
-final.csv and the page have final grades too.
+term.csv and term.html contain the points for all assignments. If course.toml has a plan for the term
+([assignments.NAME]), final.csv and term.html also contain final grades.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def assessed(folder: Path, page: Path, people: People) -> Assessed:
     seen = {student for student, one in results.members.items() if one.submission in reviewed}
     full = {(required_points(report), report.max_points) for report in graded.values()}
     if len(full) > 1:
-        raise UserError(f"the results in {folder} do not have the same full marks: run batch again until it finishes")
+        raise UserError(f"the results in {folder} have different full marks: run batch again until it finishes")
     required = required_points(first)
     report = folder / "report.html"
     return Assessed(
@@ -116,20 +116,20 @@ def run(args: argparse.Namespace) -> int:
         print(f"  {result.name}: mean {result.mean:.1f} of {most}, {result.number} graded, {result.open} to review")
         for note in result.notes:
             print(clean(f"  Note: {note}."))
-    print(f"{page} and {args.out / 'term.csv'} have all the points, before late days and other rules of a policy.")
+    print(f"{page} and {args.out / 'term.csv'} list all points, before late days and other policy rules are applied.")
     if finals:
         write_whole(args.out / "final.csv", final_csv(finals))
         without = [one.student for one in finals if one.grade is None]
         names = f": {listed(without)}" if without else ""
         final_file = args.out / "final.csv"
-        print(clean(f"{final_file} has the final grades with their arithmetic; {len(without)} have none yet{names}."))
+        print(clean(f"{final_file} has the final grades and their calculation; {len(without)} have none yet{names}."))
     for note in notes:
         print(clean(f"Note: {note}."))
     return 0
 
 
 def final(config: CourseConfig, people: People, names: list[str]) -> tuple[list[Final], list[str]]:
-    """Return the final grades, computed by the plan in course.toml, and notes for the instructor.
+    """Return the final grades, computed according to the plan in course.toml, and notes for the instructor.
 
     Args:
         names: the assignments with results.
@@ -157,7 +157,7 @@ def final(config: CourseConfig, people: People, names: list[str]) -> tuple[list[
 
 
 def final_csv(finals: list[Final]) -> bytes:
-    """Return the final grades for a spreadsheet: percentages, slip days, the grade, and how it came about."""
+    """Return the final grades for a spreadsheet: percentages, slip days, the grade, and how it was calculated."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     names = [part.name for part in finals[0].parts]
@@ -172,7 +172,7 @@ def final_csv(finals: list[Final]) -> bytes:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m autograder term", description="Put the results of all assignments of a term side by side."
+        prog="python -m autograder term", description="Show the results of all assignments in a term side by side."
     )
     parser.add_argument(
         "graded",

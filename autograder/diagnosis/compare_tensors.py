@@ -1,4 +1,4 @@
-"""Compare a student's tensor with the expected one: type, shape, dtype, finiteness, values, in this order.
+"""Compare a student's tensor with the expected one: type, shape, dtype, finiteness, values, in that order.
 
 Values are compared element by element with an absolute tolerance. The sum of differences, which many courses use, grows
 with the size of the tensor and fails correct code on a different processor.
@@ -150,7 +150,7 @@ def _is_close(actual: Any, expected: np.ndarray, limit: float, where: np.ndarray
         return False
     with np.errstate(all="ignore"):
         difference = np.abs(actual - expected)
-    return bool(difference.max(initial=0, where=True if where is None else where) <= limit)  # False for NaN too
+    return bool(difference.max(initial=0, where=True if where is None else where) <= limit)  # also False for NaN
 
 
 def limit_for(expected: np.ndarray, limit: float) -> float:

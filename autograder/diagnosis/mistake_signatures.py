@@ -2,8 +2,8 @@
 
 The outcome of a failed test is reduced to a signature: which check failed, with which message, and a few random
 projections of the wrong tensor. Two programs with the same mistake have the same signature, however they are written.
-Equal projections are as good as a proof. An equal message proves little: other code may fail with the same one, and
-the verdict then says "Possible cause" (see `Named`). For the visible tests, the signatures of all known mistakes are
+Equal projections are as good as a proof. An identical message proves little: other code may fail with it too, and the
+verdict then says "Possible cause" (see `Named`). For the visible tests, the signatures of all known mistakes are
 stored; neither the solution nor the code of the mistakes can be read from them. Hidden tests have new inputs each time,
 so the mistakes are run on these inputs.
 """
@@ -118,9 +118,9 @@ def name_mistakes(
     """Name the mistake behind the failed tests of a stage.
 
     A mistake that would fail a passed test is not named. A mistake that explains all failed tests is named for all of
-    them. If there is none, each test gets the mistake with the same numbers that explains the most tests, so several
-    mistakes may be named. An equal message is not enough here. The verdict then lists the tests in which the mistake
-    would look different.
+    them. If there is none, each test gets a mistake with the same numbers: the one that explains the most tests. So
+    several mistakes may be named. An identical message is not enough here. The verdict then lists the tests in which
+    the mistake would look different.
 
     Args:
         failed: the signature of each failed test.

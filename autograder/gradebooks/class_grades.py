@@ -41,7 +41,7 @@ class Details:
 
 @dataclass(frozen=True)
 class ClassGrades:
-    """The points of a class."""
+    """The points of all students in a class."""
 
     assignment: str
     points: dict[str, Points]
@@ -57,7 +57,7 @@ class ClassGrades:
 
 
 def read_class(folder: Path) -> ClassGrades:
-    """Read the points of a class from a folder written by batch.
+    """Read a class's points from a folder written by batch.
 
     Raises:
         UserError: if the folder has no results, or batch did not finish.
@@ -105,7 +105,7 @@ def read_class(folder: Path) -> ClassGrades:
             unconfined += entry["report"]["confined"] is not True
             visible_only += entry["report"]["hidden_seed"] is None
     if len({(decision.full, decision.all_extra) for decision in points.values()}) > 1:
-        raise UserError(f"the results in {folder} do not have the same full marks: {again}")
+        raise UserError(f"the results in {folder} have different full marks: {again}")
     notes = list(graders(entries.values()))
     if unconfined:
         notes.append(f"{unconfined} were graded without confinement: a hostile submission could have changed any grade")
@@ -115,7 +115,7 @@ def read_class(folder: Path) -> ClassGrades:
 
 
 def assignment_in(folder: Path) -> str:
-    """Return the name of the assignment of a results folder; "" if it has no results."""
+    """Return the name of the assignment whose results are in a folder; "" if there are none."""
     try:
         return str(json.loads((folder / "batch.json").read_bytes())["assignment"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -178,7 +178,7 @@ def reviewed(report: dict[str, Any], decisions: list[Decision]) -> dict[str, Any
 
 
 def _details(report: dict[str, Any], decisions: list[Decision]) -> Details:
-    """Return the points by stage of a reviewed report, and the comments of the staff."""
+    """Return the points by stage of a reviewed report, and the staff's comments."""
     stages = []
     for stage in report["stages"]:
         points, full = (sum((Fraction(test[key]) for test in stage["tests"]), Fraction(0)) for key in KEYS)

@@ -1,4 +1,4 @@
-"""The final grades of a term, with their arithmetic: late days and slip days, dropped assignments, weights.
+"""The final grades for a term, and how they are calculated: late days, slip days, dropped assignments, weights.
 
 Pure functions with exact numbers. Each assignment's grade is computed by its policy, as a percentage of its full
 marks. The lowest grades are dropped. The weighted average of the rest is rounded, half up, to two decimals.
@@ -38,7 +38,7 @@ class Assessed:
 
 @dataclass(frozen=True)
 class Part:
-    """A student's grade in an assignment."""
+    """A student's grade for an assignment."""
 
     name: str
     percent: Fraction | None  # None: there is no grade
@@ -95,11 +95,11 @@ def assessed_in(
 def slip_days(term: Sequence[Assessed], budget: int, each: int | None) -> dict[str, dict[str, int]]:
     """Return the slip days that students use, by assignment and normalised name.
 
-    They are used automatically, in the order of the deadlines, as many as each assignment needs. Work handed in after
-    the last moment uses none.
+    They are used automatically, in the order of the deadlines; each assignment uses as many as it needs. Work handed in
+    after the last moment uses none.
 
     Args:
-        budget: the slip days of a student for the whole term.
+        budget: a student's slip days for the whole term.
         each: the maximum number of slip days for one assignment.
     """
     used: dict[str, dict[str, int]] = {one.name: {} for one in term}
@@ -123,7 +123,7 @@ def final_grades(
 
     Args:
         students: everybody who gets a grade; work that a student has not handed in counts as 0.
-        drop: the number of assignments with the lowest percentages that do not count.
+        drop: the number of assignments that do not count, those with the lowest percentages.
     """
     slips = slip_days(term, budget, each)
     return [_final(student, [_part(one, student, slips[one.name]) for one in term], term, drop) for student in students]

@@ -22,7 +22,7 @@ DAY = timedelta(days=1) // timedelta(microseconds=1)
 
 @dataclass(frozen=True)
 class Points:
-    """The points of a student."""
+    """A student's points."""
 
     required: Fraction
     extra: Fraction
@@ -102,7 +102,7 @@ class Grade:
 def grade_of(
     student: str, points: Points, policy: Policy, handed_in: datetime | None = None, free: int | None = None
 ) -> Grade:
-    """Compute the grade of a student.
+    """Compute a student's grade.
 
     Args:
         handed_in: the time of submission; required if the policy has deadlines.

@@ -1,4 +1,4 @@
-"""groups.csv: who hands in together. One submission of a group counts for all its members.
+"""groups.csv: which students hand in together. One submission of a group counts for all its members.
 
 Each row has a group and a student. A submission belongs to a group if it is named after the group or a member, either
 directly or as in downloads from Canvas and Moodle. Several submissions of a group must be identical (Moodle gives each
@@ -17,7 +17,7 @@ from course.errors import UserError
 
 NAME = "groups.csv"
 COLUMNS = ("group", "student")
-NOTHING = "the group has not handed in"  # why no submission counts, if there is none
+NOTHING = "the group has not handed in"  # the reason if there is no submission
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ def hand_in_times(
 
     Args:
         times: a file, as for `times_in`; its times override the timestamps.
-        submissions: what was handed in, with nbgrader's timestamps.
+        submissions: the submissions, with nbgrader's timestamps.
     """
     known: dict[str, datetime] = {}
     notes: list[str] = []
@@ -125,7 +125,7 @@ def hand_in_times(
 
 
 def of_members(times: Mapping[str, datetime], submissions: Mapping[str, str]) -> dict[str, datetime]:
-    """Return times that are equal for all members of a group: the submission's, or else the latest of a member.
+    """Return times that are the same for all members of a group: the submission's, or else the members' latest.
 
     Args:
         times: by normalised name of a submission or a student.
@@ -169,7 +169,7 @@ def times_in(path: Path, zone: tzinfo | None) -> dict[str, datetime]:
 def times_of_canvas(path: Path) -> dict[str, datetime]:
     """Read the output of Canvas' API for an assignment (List assignment submissions): times by student number.
 
-    Its pages are JSON lists, which may follow each other in a file. Students without a submission have no time.
+    Its pages are JSON lists; a file may contain several. Students without a submission have no submission time.
 
     Raises:
         UserError: if the file has any other content.

@@ -1,4 +1,4 @@
-"""Write the points of a class into nbgrader's gradebook, for `nbgrader export` and formgrader.
+"""Write a class's points into nbgrader's gradebook, for `nbgrader export` and formgrader.
 
 Only the grader's results are written, as the automatic score of a stage's grade cell. Manual scores, manual extra
 credit, comments and students' names stay unchanged.
@@ -42,7 +42,7 @@ class Place:
         try:
             return make_url(self.url).render_as_string(hide_password=True)
         except (ArgumentError, ValueError) as error:
-            raise UserError("a gradebook address is that of a database, such as sqlite:///gradebook.db") from error
+            raise UserError("the gradebook's address must be a database, such as sqlite:///gradebook.db") from error
 
 
 def place_of(url: str) -> Place:

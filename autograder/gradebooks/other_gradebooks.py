@@ -52,8 +52,8 @@ def blackboard_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:
     """
     if not sheet.has("Username"):
         raise UserError(
-            f"{sheet.path} is not a Blackboard gradebook: it has no column Username. In Blackboard, with English as "
-            "language: Gradebook, Download Grades"
+            f"{sheet.path} is not a Blackboard gradebook: it has no column Username. In Blackboard, set the "
+            "language to English, then choose Gradebook, Download Grades"
         )
     return _roster(sheet, BLACKBOARD, column, matched_by, str)
 

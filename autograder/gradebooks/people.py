@@ -32,7 +32,7 @@ class People:
         """Return the students' names by submission.
 
         Moodle appends a number, which differs between assignments, to the full name. The number is dropped, unless two
-        students of an assignment have the same name.
+        students in an assignment have the same name.
         """
         names = {}
         for submission in submissions:

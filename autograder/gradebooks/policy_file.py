@@ -51,7 +51,7 @@ def read_policy(path: Path) -> Policy:
 
 
 def policy_of_course(config: CourseConfig, assignment: str) -> Policy:
-    """Return the policy that course.toml has for an assignment: its own keys, else those of [late] and [grade].
+    """Return the policy that course.toml sets for an assignment: its own keys, else those of [late] and [grade].
 
     Raises:
         UserError: if something in it is wrong.

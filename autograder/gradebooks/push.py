@@ -16,7 +16,7 @@ from autograder.gradebooks.roster import EXPORTED, FEEDBACK, Line, Roster, fill
 
 @dataclass(frozen=True)
 class Held:
-    """The existing grade of a student on the platform."""
+    """A student's existing grade on the platform."""
 
     grade: Decimal | None = None
     comments: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class Platform(Protocol):
         """Return the existing grades, by student number."""
 
     def criteria(self, details: Details) -> dict[str, Decimal]:
-        """Return the points of a student by the criteria of the assignment's rubric; empty if it has none."""
+        """Return a student's points for each criterion of the assignment's rubric; empty if there is no rubric."""
 
     def send(self, changes: Sequence[Change]) -> None:
         """Send grades, comments and rubric points."""

@@ -57,7 +57,7 @@ def fill(roster: Roster, grades: ClassGrades, policy: Policy, times: dict[str, d
     """Write the grades into the roster. A cell without a new grade stays unchanged.
 
     Args:
-        times: the times of submission; they take precedence over the roster's own. Here and in the policy's
+        times: the submission times; they take precedence over the roster's own. Here and in the policy's
             extensions, a student may be named by the submission's name, the row's name, the matching key, or the
             platform's number.
 

@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit
 
 from course.errors import UserError
 
-TRIES = 4  # of a request that only reads
+TRIES = 4  # for a request that only reads
 SECONDS = 60.0
 PAUSE = 1.0  # before the second try; then twice as long, and so on
 NOT_FOUND = 404
@@ -48,7 +48,7 @@ class Service:
             raise UserError(f"--url must begin with https://, not {url!r}: the token is sent there")
         self.token = os.environ.get(variable, "").strip()
         if not self.token:
-            raise UserError(f"put your token into the environment variable {variable}; it cannot be an option")
+            raise UserError(f"put your token into the environment variable {variable}; no option accepts it")
         self.url = url.rstrip("/")
         self._open = urllib.request.build_opener(_NoRedirect).open
 
@@ -66,7 +66,7 @@ class Service:
             path: relative to the address, or a full address below it.
             fields: the parameters.
             post: whether they are the body of a POST request.
-            once: whether it must not be sent again, since it changes something.
+            once: whether the request must not be sent again, since it changes something.
             bearer: whether the token is in the header.
 
         Raises:
@@ -103,7 +103,7 @@ class Service:
         if status == 401:
             return f"{self.url} does not accept the token: it may have expired, or lack the right to grade"
         if 300 <= status < 400:
-            return f"{self.url} leads to another address: pass that address as --url"
+            return f"{self.url} redirects to a different address: pass that address as --url"
         return f"{self.url} refuses ({status}): {' '.join(said.replace(self.token, '...').split())[:300]}"
 
 

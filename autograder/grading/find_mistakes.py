@@ -50,7 +50,7 @@ def find_mistakes(
     names = {name: named for name, named in all_names.items() if not _fixed_alike(tests, name, named.not_in)}
     for name in shown.keys() - visible.keys():
         assert book is not None
-        # Code that passes a visible test cannot contain a mistake that fails it.
+        # Code that passes a visible test cannot contain a mistake that the test detects.
         refuted = {mistake for test in passed for mistake, _ in known[test]}
         # Nor can it contain a mistake with a different failure in a visible test.
         for test, failure in visible.items():

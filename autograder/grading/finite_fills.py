@@ -1,4 +1,4 @@
-"""The outcome of a test that ends with NaN, if the submission used a large finite number instead of infinity.
+"""The outcome of a test that failed with NaN, if the submission had used a large finite number instead of infinity.
 
 A mask that forbids every key of a query leaves the softmax only -inf, and the result is NaN. The NaN then hides
 the numbers by which a mistake in a mask is recognised; with -1e9, they would be visible. So the test is run again with
@@ -23,7 +23,7 @@ LIBRARIES = ("math", "torch", "np", "numpy")
 
 
 def shown_finite(case: StageTestCase, error: BaseException | None, stage: Stage) -> tuple[Signature, Code] | None:
-    """Rerun a test that ended with NaN, without infinities; return the signature and the changed code.
+    """Rerun a test that failed with NaN, without infinities; return the signature and the changed code.
 
     None if the code has no infinities, or if no numbers are wrong without them.
 

@@ -81,7 +81,7 @@ def grade(
         runs: list[StageRun] = []
         for stage, future in zip(chosen, futures, strict=True):
             run = future.result()
-            # If several stages met the same import failure at the same time, the first one reports it.
+            # If several stages hit the same import failure at the same time, the first one reports it.
             if any(failed.get(module) not in (None, stage.name, run.reported.get(module)) for module in stage.modules):
                 run.close()
                 run = start(stage)

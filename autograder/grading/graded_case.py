@@ -20,8 +20,8 @@ from autograder.sandbox.remote_values import MODULE, Foreign, Named
 from autograder.sandbox.student_faults import Raised, StudentFault, TimedOut
 from autograder.sandbox.wire import Tuple
 
-SMALLER_SECONDS = 2.0  # for calls of `shown_by`: a loop that ends with a trained model may not end with a different one
-MINOR = 0.1  # the share of the points of a part, or of a test without parts, that a side effect costs
+SMALLER_SECONDS = 2.0  # for calls of `shown_by`: a loop that ends for a trained model may run forever for others
+MINOR = 0.1  # the fraction of the points for a part, or for a test without parts, that a side effect costs
 CALLS = 8  # further calls with dropout; at least one must drop different elements
 # Dropout probabilities that practically keep, or drop, every element; see `assert_dropout`.
 KEPT, DROPPED = 0.2, 1 - 1e-13
@@ -47,7 +47,7 @@ class StageTestCase(unittest.TestCase):
     explains = True  # whether to look for the reason for wrong numbers
     few: int | None = None  # use only this many stored sentences, for a run that earns no points
     doubted: Collection[str] = ()  # functions of the stage for which a test, or a part of a test, has failed
-    outcomes: dict[str, tuple[BaseException | None, int]]  # of the parts: error, number of checks up to it
+    outcomes: dict[str, tuple[BaseException | None, int]]  # of each part: its error, and the number of checks up to it
     warnings: list[Warned]  # faults that the test does not grade
     side_effect: Incorrect | None = None  # of a call with a correct result; see `minor`
     already_warned: set[str] | None = None  # warnings of the stage's earlier tests; each is given once
@@ -94,14 +94,14 @@ class StageTestCase(unittest.TestCase):
             error.recipe = self.student.recipe()
 
     def needs(self, *parts: str) -> None:
-        """If all `parts` failed, fail with their first error: wrong code must not earn points by lacking an effect."""
+        """If all `parts` failed, fail with their first error: code that does nothing must not earn points that way."""
         failed = [error for error, _ in map(self.outcomes.__getitem__, parts) if error and not is_minor(error)]
         if len(failed) == len(parts):
             raise failed[0]
 
     @contextlib.contextmanager
     def minor(self) -> Iterator[None]:
-        """If the block fails with a mere side effect, the test goes on, and only `MINOR` of the points are lost."""
+        """If the block fails with a mere side effect, the test goes on, and only `MINOR` of the points is lost."""
         try:
             yield
         except Incorrect as error:
@@ -285,7 +285,7 @@ class StageTestCase(unittest.TestCase):
         where: np.ndarray | None = None,
         batch: bool = True,
     ) -> bool:
-        """Warn like `warn_of_changes`, and if gradients are not the slopes of the result; see `side_effects`.
+        """Warn like `warn_of_changes`, and also if gradients are not the slopes of the result; see `side_effects`.
 
         Args:
             weights: the weights that the model was loaded with.
@@ -296,7 +296,7 @@ class StageTestCase(unittest.TestCase):
         return passes
 
     def assert_chance(self, call: Callable[[], Any], where: np.ndarray | None = None) -> None:
-        """Fail if all calls in training mode, with a dropout of one half, return the same result.
+        """Fail if all calls in training mode, with a dropout probability of one half, return the same result.
 
         With few elements, two calls sometimes drop the same ones: with 8 elements, one pair of calls in 256.
 

@@ -92,7 +92,7 @@ class HiddenTestCase(StageTestCase):
         return self.rng.permutation(lengths)
 
     def padding(self, lengths: np.ndarray, T: int) -> np.ndarray:
-        """The padding mask of these lengths, (B, T): 0 inside, 1 beyond the length."""
+        """The padding mask for these lengths, (B, T): 0 inside, 1 beyond the length."""
         return (np.arange(T) >= lengths[:, None]).astype(np.int64)
 
     def seed_student(self, purpose: str) -> None:
@@ -239,7 +239,7 @@ class HiddenTestCase(StageTestCase):
         if actual is None:
             return
         expected = np.zeros_like(actual) if expected is None else expected
-        # Rounding errors grow with the gradient's size, and remain in a sum over many positions that cancels out.
+        # Rounding errors grow with the gradient's size, and remain when a sum over many positions cancels out.
         limit = 10 * LIMITS[self.student.dtype] * max(1.0, largest)
         self.assert_tensor(actual, expected, f"the gradient of {name}", axes, limit=limit)
 

@@ -29,7 +29,7 @@ class AnswerBook:
         self._answers: dict[tuple[str, str], Answers | None] = {}
 
     def of(self, stage: Stage, test: str, dtype: str) -> Answers | None:
-        """The answers of one test; None if the test must query the reference, which fails its own test."""
+        """The answers of one test; None if the reference fails it, so that the test must query the reference."""
         if (test, dtype) not in self._answers:
             self._answers[test, dtype] = self._record(stage, test, dtype)
         return self._answers[test, dtype]

@@ -45,7 +45,7 @@ class TestResult:
     reviewed: str = ""  # the staff's comment, or their change of the points
     parts: tuple[PartResult, ...] = ()  # if it has parts, the message above is that of the first failed part
     pointed: tuple[str, ...] = ()  # which lines are right and which one is the first wrong line, in sentences
-    marks: tuple[LineMark, ...] = ()  # the same, line by line
+    marks: tuple[LineMark, ...] = ()  # the same information, line by line
     short: str = ""  # the details in one line
     fault_step: str = ""  # the named step that the first wrong line should compute
     places: tuple[tuple[str, int], ...] = ()  # file and line of an exception, a stub, a forbidden part
@@ -77,7 +77,7 @@ class StageResult:
     title: str
     extra_credit: bool
     tests: tuple[TestResult, ...]
-    adjustment: float = 0.0  # points that the staff added to the sum of the tests, or subtracted
+    adjustment: float = 0.0  # points that the staff added to the sum of the tests, or subtracted from it
     comments: tuple[str, ...] = ()  # from the staff on this stage, for the student
 
     @property
@@ -124,7 +124,7 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """Whether all required points (those that are not extra credit) are reached."""
+        """Whether all required points (those that are not extra credit) were earned."""
         return all(stage.points == stage.max_points for stage in self.stages if not stage.extra_credit)
 
 

@@ -212,7 +212,7 @@ def _of_parts(case: StageTestCase, error: BaseException | None, worth: Mapping[s
     return {part: known.get(part, (error, case.checks)) for part in worth or ("",)}
 
 
-FEW = 2  # stored sentences for tests that take long
+FEW = 2  # stored sentences for tests that take a long time
 
 
 def gets_further(

@@ -14,7 +14,7 @@ import numpy as np
 from autograder.diagnosis.compare_tensors import LIMITS, compare_own
 
 STEP = 1e-4  # how far inputs and weights are moved
-SHARE = 0.02  # share of the gradient's length; correct code stays below 0.002, even in float32
+SHARE = 0.02  # allowed error, relative to the gradient's length; correct code stays below 0.002, even in float32
 OTHER = "a second call, with the same batch in reverse order, gives different results"
 KEPT_WHY = "Is something kept from call to call: on self, in a variable of the module, in a default argument?"
 CUT_WHY = "does the computation leave the graph (.detach(), ...)?"

@@ -89,13 +89,13 @@ class StageRun:
         self.tests: dict[str, TestResult] = {}
         self.shown: dict[str, Signature] = {}
         self.already_warned: set[str] = set()  # warnings already given
-        self.finite: Code | None = None  # the code without infinities, if a test ended with NaN
-        self.filled: set[str] = set()  # tests that end with NaN, but not without infinities
+        self.finite: Code | None = None  # the code without infinities, if a test failed with NaN
+        self.filled: set[str] = set()  # tests that fail with NaN, but not without infinities
         self.references: list[Student] = []
         self.named: Student | None = None  # the reference with named steps, once needed
 
     def visible(self, waits: bool = True) -> None:
-        """Run the visible tests. After an exception, no worker is left.
+        """Run the visible tests. After an exception, no worker is left running.
 
         Args:
             waits: whether the workers may wait for the hidden tests, which costs memory; starting new ones costs time.
@@ -123,7 +123,7 @@ class StageRun:
         code = code_of_stage(self.submission, stage, self.assignment, self.reported, self.forbidden)
         # Correct code that computes partly in float32 fails in float64; it is correct in the students' own precision.
         self.students = [Student(workers, code, dtype, self.clock) for dtype in ("float64", "float32")]
-        # Methods of two stages may share state, or given code that was changed; then keep the student's own methods.
+        # Methods of two stages may share state, or use given code that was changed; then keep the student's own.
         if not self.forbidden & set(stage.modules) and (own_code := with_own_methods(code)) != code:
             self.students.append(Student(workers, own_code, "float64", self.clock))
         self.again = functools.partial(Student, workers, code, clock=self.clock)
@@ -144,7 +144,7 @@ class StageRun:
                 again = self.attempt(name, case, 2)
                 attempt = attempt if again.error else again
             elif is_infinite(attempt.error) and self.names_precision:
-                # The lowest number of float64 is infinite in float32, the type of the students' own tensors.
+                # The lowest float64 number is infinite in float32, the type of the students' own tensors.
                 before = vars(case).copy()
                 again = self.attempt(name, case, 1)
                 if again.result.points > attempt.result.points:
@@ -270,7 +270,7 @@ class StageRun:
         return next((student.import_failure for student in self.students if student.import_failure), "")
 
     def close(self) -> None:
-        """End the workers."""
+        """Stop the workers."""
         for student in (*self.students, *self.references, *((self.named,) if self.named else ())):
             with contextlib.suppress(Exception):  # the warm process may be gone, and all workers with it
                 student.close()

@@ -6,7 +6,7 @@ from autograder.grading.results import PartResult, TestResult
 from autograder.sandbox.limits import KEPT_OUTPUT
 
 MESSAGE = 2000  # characters
-LINES, LINE = 40, 600  # of the details: how many lines, how many characters each
+LINES, LINE = 40, 600  # for the details: the number of lines, and of characters per line
 CUT = " ... (cut)"
 
 
@@ -17,7 +17,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def within_budget(result: TestResult) -> TestResult:
-    """A result with shortened strings. Of printed output, the end is kept; of a fault, the whole traceback."""
+    """A result with shortened strings. The end of printed output is kept, and the whole traceback of a fault."""
     most = 10 * LINES if result.status == "fault" else LINES
     details = tuple(shortened(line, LINE) for line in result.details[:most])
     if len(result.details) > most:

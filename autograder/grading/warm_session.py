@@ -27,8 +27,8 @@ class Ended(Exception):
 class Session:
     """Grades stages of a folder. Every verdict comes from a fresh worker and from the current files.
 
-    The warm process, which has imported torch and contains no student code, starts with the first verdict. It ends
-    with `close`, or when this process ends.
+    The warm process, which has imported torch and contains no student code, starts with the first verdict. `close`
+    stops it; otherwise it ends with this process.
     """
 
     def __init__(self, assignment: Assignment) -> None:
@@ -100,7 +100,7 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """End the warm process."""
+        """Stop the warm process."""
         workers, self._workers = self._workers, None
         if workers is not None:
             workers.close()

@@ -178,7 +178,7 @@ def _repeated(failure: Failure, stage: Stage, source: Source) -> Diagnosis | Non
 
 
 def _unsteady(error: Incorrect) -> str:
-    """Why the test says that a call is not reproducible: "random", "unfilled" or "kept"; else ""."""
+    """Why a call is not reproducible, according to the test: "random", "unfilled" or "kept"; else ""."""
     message = " ".join((error.wrong.message, *error.wrong.details))
     if not message.startswith(("two calls with the same inputs", "the result depends on earlier calls")):
         return ""

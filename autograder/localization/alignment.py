@@ -69,7 +69,7 @@ class Alignment:
 
     @cached_property
     def steps_of_row(self) -> dict[int, list[int]]:
-        """The named steps with a row's numbers, in any shape."""
+        """The named steps whose values are a row's numbers, in any shape."""
         steps: dict[int, list[int]] = {}
         telling = ~(no_tensor(self.reference.rows) & constant(self.reference.rows))
         for number, step in enumerate(self.reference.steps):
@@ -103,7 +103,7 @@ class Alignment:
         present = {int(row) for row in self.rows if row >= 0}
         steps = self.reference.steps
         there = [not present.isdisjoint(self.reference.laid_out(step.row)) for step in steps]
-        for number in range(len(steps) - 1, -1, -1):  # steps before a present one were computed, or bypassed
+        for number in range(len(steps) - 1, -1, -1):  # steps before a step that is present were computed, or bypassed
             if there[number]:
                 for before in steps[number].after:
                     there[before] = True
@@ -137,7 +137,7 @@ def align(trace: Trace, reference: ReferenceTrace) -> Alignment:
     alike = constant(values) & ~unknown
     tensors = bool((trace.made & ~plain).any())
     trivial = alike.copy()
-    if tensors:  # where there are tensors, whole numbers and strings are sizes, positions and names
+    if tensors:  # if a call has tensors, its whole numbers and strings are sizes, positions and names
         trivial |= plain & ((values[:, -2] >= WHOLE) | (values[:, -1] == OF_OTHERS) | (np.abs(values[:, 0]) > 1 - 1e-6))
     users = consumers(trace)
     matched = _matched(trace, rows, trivial, alike, plain, users)
@@ -172,7 +172,7 @@ def consumers(trace: Trace) -> list[list[int]]:
 def _matched(
     trace: Trace, rows: np.ndarray, trivial: np.ndarray, alike: np.ndarray, plain: np.ndarray, users: list[list[int]]
 ) -> np.ndarray:
-    """Whether correct code has the value, or something right was computed from it."""
+    """Whether correct code computes the value, or something right was computed from it."""
     matched = np.zeros(trace.size, dtype=bool)
     for node in range(trace.size - 1, -1, -1):
         shown = [user for user in users[node] if _shows(trace, rows, user, node)]
@@ -233,7 +233,7 @@ def _strange(trace: Trace, rows: np.ndarray, trivial: np.ndarray, sizes: np.ndar
 
 
 def _passed_on(trace: Trace, node: int, plain: np.ndarray) -> bool:
-    """Whether a number only gets a different name, for instance as an argument."""
+    """Whether a number is merely renamed, for instance as an argument."""
     inputs = trace.inputs[node]
     return (
         bool(plain[node]) and len(inputs) == 1 and bool((trace.signatures[node] == trace.signatures[inputs[0]]).all())
@@ -255,8 +255,8 @@ def _weak(
     trivial: np.ndarray,
     alike: np.ndarray,
 ) -> np.ndarray:
-    """Values for which a match may be chance: masks that correct code lacks, or whose opposite it has too; chosen
-    positions; tiny and huge numbers; constants computed from other values."""
+    """Values for which a match may be chance: masks that correct code lacks, or also has inverted; chosen positions;
+    tiny and huge numbers; constants computed from other values."""
     means = np.nan_to_num(trace.signatures[:, :1], nan=9.0)
     opposite = reference.find(np.nan_to_num((0.5 - means) * 0.5 ** np.arange(MEANS), nan=9.0), MEANS) >= 0
     size = np.abs(means[:, 0])

@@ -7,7 +7,7 @@
 | edits of two lines fix it | one of them may be wrong |
 | an edit of one line fixes the call, and breaks another test | the line is probably wrong |
 | a suspect with correct inputs, where a known step, call or use is missing | the line is probably wrong |
-| a suspect with correct inputs, and no such expectation, or in which another function ran | the line may be wrong |
+| a suspect with correct inputs, where nothing known is missing, or another function ran | the line may be wrong |
 | a suspect with inputs that may be right by chance | that line or the lines of its inputs may be wrong |
 | only masks or chosen positions differ from correct code, on at most two lines | one of them may be wrong |
 """
@@ -20,7 +20,7 @@ from autograder.localization.repair import Repair
 from autograder.localization.suspects import Suspect
 from autograder.localization.trace import Line
 
-MOST_LINES = 3  # lines in a verdict, one of which may be wrong
+MOST_LINES = 3  # the largest number of lines of which one may be wrong
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def arbitrate(suspects: Sequence[Suspect], repairs: Sequence[Repair]) -> Diagnos
 
 
 def _confidence(suspect: Suspect) -> Confidence:
-    """How sure a suspect without a repair is. A wrong value alone may come from a number that no trace shows."""
+    """The confidence in a suspect without a repair. A wrong value alone may come from a number that no trace shows."""
     expects = suspect.kind in ("call", "discarded") or (suspect.step and not suspect.before and not suspect.runs_own)
     return Confidence.PROBABLE if expects else Confidence.POSSIBLE
 

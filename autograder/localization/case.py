@@ -1,4 +1,4 @@
-"""A failed call with everything known about it: its trace, the reference's trace, the source, the test's message."""
+"""A failed call with everything known about it: its trace, the reference's trace, the source and the test's message."""
 
 import ast
 from collections.abc import Callable

@@ -59,7 +59,7 @@ class ReferenceTrace:
     made_from: tuple[tuple[int, str, int], ...] = ()  # edges: a row, an operation on it, the row of the result
 
     def find(self, signatures: np.ndarray, columns: int = COLUMNS) -> np.ndarray:
-        """The row of each signature, or -1; the first `columns` must agree."""
+        """The row of each signature, or -1; the first `columns` columns must agree."""
         low, high = self._near(signatures[:, 0])
         matches = np.full(len(signatures), -1)
         for number in np.flatnonzero(low < high):
@@ -72,7 +72,7 @@ class ReferenceTrace:
     def laid_out(self, row: int) -> tuple[int, ...]:
         """The rows with the same numbers in the same order, in any shape: scores may also be (B * H, T, T).
 
-        Only the row itself if all its numbers are equal.
+        If all the row's numbers are equal, only the row itself is returned.
         """
         if constant(self.rows[row : row + 1])[0]:
             return (row,)

@@ -22,11 +22,11 @@ CLAIMS = {
     "kept": "It uses a tensor left over from an earlier call.",
     "argument": "It changes the argument {name} in place.",
     "output": "The output of {name} is used here without the operation that should follow.",
-    "misplaced": "It uses {name} in a different place from correct code.",
+    "misplaced": "It applies {name} in a different place than correct code does.",
     "dtype": "Its result has the wrong dtype.",
     "type": "It returns a value of the wrong type.",
     "nan": "It computes NaN, which stays in the gradient even if the result is replaced later.",
-    "graph": "It takes numbers out of the autograd graph.",
+    "graph": "It detaches values from the autograd graph.",
 }
 
 
@@ -70,11 +70,11 @@ def _why(diagnosis: Diagnosis) -> list[str]:
     if diagnosis.claim:
         return [CLAIMS[diagnosis.claim].format(name=diagnosis.name)]
     if repair and repair.edit.call:
-        return [f"With a call of {repair.edit.call} before this line, the result is right."]
+        return [f"With a call to {repair.edit.call} before this line, the result is right."]
     if repair and repair.edit.kind == "renewal":
-        return [f"If this line runs in each iteration of the loop in line {repair.edit.other}, the result is right."]
+        return [f"If this line runs in each iteration of the loop on line {repair.edit.other}, the result is right."]
     if repair and repair.edit.other:
-        return [f"If it swaps places with the statement in line {repair.edit.other}, the result is right."]
+        return [f"If it swaps places with the statement on line {repair.edit.other}, the result is right."]
     fixes = ["A change to this line alone makes the result right."] if repair and not repair.breaks else []
     if suspect is None:
         return fixes
@@ -91,7 +91,7 @@ def _why(diagnosis: Diagnosis) -> list[str]:
 
 
 def _right_before(case: Case, diagnosis: Diagnosis) -> list[tuple[Line, tuple[str, ...]]]:
-    """The lines before a diagnosis, in its file, that compute named steps correctly."""
+    """The lines before the diagnosed line, in the same file, that compute named steps correctly."""
     if case.raised:
         return []
     until = diagnosis.suspect.node if diagnosis.suspect else case.trace.size

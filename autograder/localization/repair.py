@@ -29,12 +29,13 @@ from autograder.submissions.syntax_tree import functions, kept, statements, tree
 
 BUDGET = 18_500  # operations in all repeated calls of a stage; each takes about 9 microseconds
 AFTER_FIRST = 6_000  # operations for finding more lines after the first one
-# The costs of an edit, a new object, a whole test, a lost worker.
+# The costs of an edit, a new object, a whole test, and a lost worker.
 EACH, NEW_OBJECT, WHOLE_TEST, DEATH = 75, 170, 1_000, 4_500
 LARGE_CALL = 3_500  # a call with more operations is not repeated
 MOST_EDITS = 6_000
 SECONDS, CALL_SECONDS = 2.0, 0.5
-# Distances, in steps of data flow, of a line that is not a suspect; and how many edits of a line count as one step.
+# The distances of lines that are not suspects, in steps of data flow; and the number of edits to a line that count as
+# one step.
 ELSEWHERE, RIGHT, CONSTRUCTOR, PER_STEP = 6, 4, 4, 6
 COSTS = {"name": 1, "move": 2, "term": 4}  # extra costs of some kinds of edits
 MOVES = ("move", "renewal")
@@ -60,10 +61,10 @@ class RepairSearch:
         self.known: list[SmallChange] = []  # edits that fixed another call
 
     def repairs(self, case: Case, suspects: Sequence[Suspect], share: int) -> list[Repair]:
-        """The repairs of a failed call, one for each line; none if it cannot be repeated.
+        """The repairs of a failed call, one for each line; none if the call cannot be repeated.
 
         Args:
-            share: how many calls of the stage share the remaining budget.
+            share: the number of calls of the stage that share the remaining budget.
         """
         if not self._repeatable(case):
             return []

@@ -13,7 +13,7 @@ from autograder.localization.reference import LIMIT, ReferenceTrace
 from autograder.localization.source import Source
 from autograder.localization.trace import Line, Trace
 
-MOST = 30  # operations, and inputs of one operation, that are examined: a forged trace could have thousands
+MOST = 30  # the most operations, or inputs of an operation, that are examined: a forged trace could have thousands
 UNFILLED = {"empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided"}
 # Operations whose results share the memory of their first input.
 VIEWS = {
@@ -22,7 +22,7 @@ VIEWS = {
     *("chunk", "contiguous", "to", "double", "float", "type_as", "__get__", "t", "detach", "diagonal", "unfold"),
 }
 NOT_IN_PLACE = {"__int__", "__index__", "__invert__"}  # these only look like `__iadd__`
-# Operations, in the code of a line, through which no gradients flow back.
+# Operations, as written in code, through which no gradients flow back.
 OUT_OF_GRAPH = re.compile(
     r"\.(?:detach_?|numpy|item|tolist)\(|\.data\b|\bfloat\(|\bmath\.\w+\(|\btorch\.tensor\(|\bno_grad\("
 )
@@ -130,7 +130,7 @@ def misplaced_lines(
 
 
 def making_lines(trace: Trace) -> tuple[Line, ...]:
-    """The only line that computes a call's single result; lines that merely return it count too."""
+    """The only line that computes or merely returns a call's single result."""
     lines, node = set[Line | None](), trace.ending.results[0] if len(trace.ending.results) == 1 else -1
     while node >= 0 and trace.made[node]:
         lines.add(trace.lines[node])

@@ -190,7 +190,7 @@ def _missing_step(alignment: Alignment, node: int) -> tuple[str, bool]:
 
 
 def _wrong_calls(alignment: Alignment, given: Given) -> Iterator[tuple[int, Suspect]]:
-    """Calls of modules and functions whose inputs are right values, but not the values that correct code passes."""
+    """Calls to modules and functions whose inputs are right values, but not the values that correct code passes."""
     trace, reference = alignment.trace, alignment.reference
     for number, call in enumerate(trace.calls[: 10 * MOST]):
         sets = reference.calls.get(call.path, ())

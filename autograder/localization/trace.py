@@ -32,7 +32,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a module or function inside the traced call."""
+    """A call to a module or function inside the traced call."""
 
     path: str  # "layers.0.self_attn", or the name of its class; "layers.0.forward()" for a function
     line: Line | None
@@ -57,7 +57,7 @@ class Ending:
 
 @dataclass(frozen=True)
 class Trace:
-    """Tensors and the tensors that they were computed from. Nodes are numbered in order of time."""
+    """Tensors and the tensors that they were computed from. Nodes are numbered in chronological order."""
 
     made: np.ndarray  # (n,) whether an operation computed it
     operations: tuple[str, ...]  # (n,)

@@ -74,7 +74,7 @@ class Trials:
 
 
 def _read(reply: Any) -> tuple[ResultSignature, ...]:
-    """The results in a worker's reply, if it has the form of results; it could be anything."""
+    """The results in a worker's reply, if the reply has the form of results; it could be anything."""
     results = []
     for item in reply if isinstance(reply, list) else []:
         numbers, shape, fractions = item if isinstance(item, list) and len(item) == 3 else ([None], [], False)

@@ -84,7 +84,7 @@ def broken() -> dict[str, UserError]:
 
 
 def drafts() -> list[Assignment]:
-    """Return the valid drafts of the course, by name."""
+    """Return the valid drafts of the course, in order of their names."""
     read = map(_one, sorted(course_config().assignments.glob(f"*/{DRAFT}")))
     return [draft for draft in read if isinstance(draft, Assignment) and draft.name not in assignments()]
 

@@ -31,7 +31,7 @@ LMS_KINDS = ("canvas", "moodle")
 class Lms:
     """The learning platform that receives the grades. Its token comes from the environment only."""
 
-    kind: str  # of LMS_KINDS
+    kind: str  # one of LMS_KINDS
     url: str
     course: str  # the course's id there
 
@@ -71,7 +71,7 @@ class CourseConfig:
     grade: Mapping[str, Any] = field(default_factory=dict)  # [grade]: the extra credit of all assignments
     handout: tuple[str, ...] = ()  # additional files for students, as patterns
     figures: tuple[str, ...] = ()  # the course's figure programs: arguments for Python, run in the course's folder
-    packages: tuple[str, ...] = ()  # installed packages that are courses too; their assignments belong to this one
+    packages: tuple[str, ...] = ()  # installed packages that are courses too; their assignments belong to this course
 
     @property
     def folder(self) -> Path:
@@ -128,7 +128,7 @@ def check_plan(config: CourseConfig) -> None:
 def courses_of_packages(packages: tuple[str, ...]) -> tuple[CourseConfig, ...]:
     """Return the courses of installed packages, by the names of entry points or of the packages themselves.
 
-    The folder of each package has a course.toml. Entry points are read only if there are names, since that takes time.
+    Each package's folder has a course.toml. Entry points are read only if there are names, since reading takes time.
 
     Raises:
         UserError: if a package is not installed, or is not a course.

@@ -71,7 +71,7 @@ class Table:
         values = self.take(key, list, default)
         for value in values:
             if type(value) is not str or not value.strip():
-                self.wrong(key, f"must be a list of strings, but {value!r} is in it")
+                self.wrong(key, f"must be a list of strings, but contains {value!r}")
             if values.count(value) > 1:
                 self.wrong(key, f"names {value} twice")
         return tuple(values)

@@ -1,6 +1,6 @@
 """The verdict as the output of an Autolab autograder: text, then a line of formatted feedback, then a line of scores.
 
-Autolab quotes every word before a colon in the last line, so problems have the names of stages. There is no way to tell
+Autolab quotes every word before a colon in the last line, so problems are named after stages. There is no way to tell
 Autolab that the grader failed: without a line of scores, a first submission gets 0 until the staff regrades it.
 """
 

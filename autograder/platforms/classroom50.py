@@ -18,7 +18,7 @@ def result(found: Verdict, environment: Mapping[str, str], now: str) -> dict[str
         now: the time in UTC, as 2026-06-01T14:32:01Z.
 
     Raises:
-        KeyError: if the environment is not that of the runner.
+        KeyError: if the environment is not the runner's.
     """
     tests = [
         {

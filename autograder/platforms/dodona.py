@@ -1,7 +1,7 @@
 """`python -m autograder.platforms.dodona v.json mha.py`: the verdict as the feedback of a Dodona judge.
 
 Dodona has no points: it only accepts or rejects a submission, so messages report the points. A fault is an "internal
-error". Students hand in one file, so annotations name none: diagnostics of other files stay in the text of their test.
+error". Students hand in one file, so annotations name no file; diagnostics for other files stay in the test's text.
 """
 
 import json
@@ -15,11 +15,11 @@ from autograder.reports.verdict import VISIBLE, Stage, Test, Verdict
 from course.errors import UserError, run_command
 
 SUMMARY, MOST = 255, 20_000  # characters of the description and of a message; the limit for all output is 10 MiB
-STATUSES = {"timed out": "time limit exceeded", "error": "runtime error"}  # of Dodona; every other is "wrong"
+STATUSES = {"timed out": "time limit exceeded", "error": "runtime error"}  # ours -> Dodona's; all others become "wrong"
 
 
 def feedback(found: Verdict | None, file: str) -> dict[str, Any]:
-    """What the judge prints, even without a verdict. `file` is the name of the student's file in the grader."""
+    """The judge's output, even without a verdict. `file` is the name of the student's file in the grader."""
     if found is None or found["outcome"] == "fault":
         return _without_points("internal error", found["summary"] if found else FAULT)
     if found["audience"] != "student":

@@ -8,7 +8,7 @@ from typing import Any
 
 from autograder.reports.verdict import Test, Verdict
 
-MOST = 20_000  # characters per test; the file may have 1 MiB
+MOST = 20_000  # characters per test; the file may be up to 1 MiB
 
 
 def results(found: Verdict) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """One test of a verdict as the result of a Submitty custom validator. A separate script that needs only Python.
 
-Submitty runs `python3 submitty.py TEST_ID` for each test case and takes a number from 0 to 1. There is no way to tell
+Submitty runs `python3 submitty.py TEST_ID` for each test case and reads a number from 0 to 1. There is no way to tell
 it that the grader failed: such a test case gets 0 points until the staff regrades it, and its message says so.
 """
 

@@ -1,4 +1,4 @@
-"""The calls that questions are about: calls of the visible tests with new numbers, and for some with tiny sizes.
+"""The calls that questions are about: calls from the visible tests with new numbers, some of them with tiny sizes.
 
 No code here is specific to a stage. A test shows how an object is created and called. For a tiny call, every size is
 replaced by a smaller one, and a run shows whether the sizes fit together.

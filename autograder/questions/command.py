@@ -23,7 +23,7 @@ from course.errors import UserError, run_command
 from course.location import project_files
 
 FAULT = 3  # exit status, as for `batch`
-SECONDS = 120.0  # for all calls of a student's code
+SECONDS = 120.0  # for all calls to a student's code
 FAILED = "no questions, since the program itself failed on this code"
 
 
@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, metavar="N", help="the same seed gives the same questions (random)")
     parser.add_argument("--out", type=Path, default=Path("questions"), metavar="DIR", help="folder (%(default)s)")
     parser.add_argument("--minutes", type=int, default=10, metavar="M", help="time limit of timed pages (%(default)s)")
-    parser.add_argument("--assignment", metavar="NAME", help="(the only one with the stage, or most students')")
+    parser.add_argument("--assignment", metavar="NAME", help="(the one with the stage, or that of most students)")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), metavar="N", help="(%(default)s)")
     parser.add_argument("--unconfined", action="store_true", help="run foreign modules without confinement")
     return parser

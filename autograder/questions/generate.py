@@ -1,4 +1,4 @@
-"""Questions for one submission: run the tests of a stage to learn its calls, then ask each kind in turn."""
+"""Questions for one submission: run the tests of a stage to learn its calls, then try each kind in turn."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -84,7 +84,7 @@ def paper(
 
 
 def _visible_tests(student: Student, stage: Stage) -> tuple[dict[str, StageTestCase], list[CallReplay]]:
-    """The visible tests that pass, and the calls of all of them."""
+    """The visible tests that pass, and the calls made by all visible tests."""
     student.noted, passed = {}, {}
     for name, case in stage_tests(stage).items():
         case.student = student

@@ -1,4 +1,4 @@
-"""The outcome of a call of a student's program: what it returns, how often lines run, and what they compute.
+"""The outcome of a call to a student's program: what it returns, how often lines run, and what they compute.
 
 The form of the worker's replies is checked, and they are never trusted: a forged reply spoils only the student's own
 questions. Facts are short sentences about the outcome of a changed call; those that do not hold are wrong options.
@@ -101,7 +101,7 @@ def same(first: Outcome, second: Outcome) -> bool | None:
 
 
 def close(a: np.ndarray, b: np.ndarray, off: float) -> bool:
-    """Whether all elements are equal up to a deviation, which is relative for large numbers."""
+    """Whether all elements are equal within a tolerance, which is relative for large numbers."""
     return np.allclose(a, b, off, off, equal_nan=True)
 
 

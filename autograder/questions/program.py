@@ -17,7 +17,7 @@ LONGEST = 110  # characters of a statement that a question shows
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
 UNFIT = (ast.FunctionDef, ast.ClassDef, ast.Pass, ast.Raise, ast.Assert, ast.Import)
 SILLY = re.compile(r"--|-0(?![.\d])|\*\*|return _$")  # code that no one would write
-LARGE = re.compile(r"\d{2,}")  # changing it by 1 makes no good question
+LARGE = re.compile(r"\d{2,}")  # changing it by 1 does not make a good question
 HUGE = re.compile(r"\b\d{6,}\.0\b")
 Place = tuple[str, int]  # file and line
 

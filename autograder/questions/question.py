@@ -46,8 +46,8 @@ class Question:
 def pick(rng: random.Random, right: str, pool: Sequence[str]) -> list[str]:
     """Choose wrong options from a pool, so that the form of the right one reveals nothing.
 
-    Options can be ranked by superficial properties: length and size. For each of them, the rank of the right option is
-    drawn from all possible ranks. The choice of wrong options that comes closest to these ranks is taken.
+    Options can be ranked by superficial properties: length and size. For each property, the rank of the right option is
+    drawn from all possible ranks. The choice of wrong options that comes closest to these ranks is used.
     """
     pool = sorted({*pool} - {right})
     pool = rng.sample(pool, min(MOST_WRONG, len(pool)))

@@ -70,6 +70,7 @@ class Summary:
     seeds: Counter[int | None] = field(default_factory=Counter)
     mistakes: dict[str, Note] = field(default_factory=dict)
     steps: dict[tuple[str, str], Note] = field(default_factory=dict)  # the step missing from a test's first wrong line
+    unnamed: int = 0  # failed tests without a known mistake
     review: dict[tuple[str, ...], Note] = field(default_factory=dict)  # students with the same notes, grouped
     faults: dict[tuple[str, str], Note] = field(default_factory=dict)  # students with the same message, grouped
     decided: frozenset[str] = frozenset()  # students with an entry in review.csv
@@ -90,6 +91,8 @@ class Summary:
                 mistake.tests += 1
                 if mistake.students[-1:] != [name]:
                     mistake.students.append(name)
+            elif test.status in ("failed", "error"):
+                self.unnamed += 1
             if test.fault_step:
                 step = self.steps.setdefault((test.stage, test.fault_step), Note(test.fault_step, (test.stage,)))
                 step.tests += 1

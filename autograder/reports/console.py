@@ -22,11 +22,11 @@ STYLES = {
     "not started": "dim",
     "blocked": "dim",
 }
-PRINTED, LONGEST = 3, 200  # output of the code that is shown without --verbose: lines, characters of a line
-WIDEST = 100  # columns of a row with a score
+PRINTED, LONGEST = 3, 200  # how much of the code's output is shown without --verbose: lines, characters per line
+WIDEST = 100  # the width of a row with a score, in columns
 FIRST = "Fix the failures above first: this is probably the same problem."
 UNCONFINED = "Graded without confinement: the submission could have read expected values or changed its result."
-# The style of a row of a verdict, by its kind.
+# The style of each kind of row in a verdict.
 ROWS = {"what": "bold", "where": "cyan", "expected": "cyan", "right": "", "parts": "dim", "numbers": "dim", "note": ""}
 
 
@@ -36,7 +36,7 @@ def clean(text: str) -> str:
 
 
 def listed(names: Sequence[str], most: int = 10) -> str:
-    """The first names, and how many more there are."""
+    """The first names, and the number of names left out."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
@@ -46,8 +46,8 @@ def print_stage(
     """Print the block of a stage; return the number of tests whose reason was printed.
 
     Args:
-        verbose: more about each test, and what the code printed.
-        brief: passed tests are only counted.
+        verbose: print more about each test, and the output of the code.
+        brief: only count passed tests.
         explained: the number of tests whose reason is printed if they do not pass; None means all.
     """
     if not brief:

@@ -15,7 +15,7 @@ SEPARATOR = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)  # a first line that tell
 
 @dataclass
 class Sheet:
-    """The rows of a CSV file, the header first, and how they were written."""
+    """The rows of a CSV file, header first, and its format."""
 
     path: Path
     rows: list[list[str]]
@@ -82,7 +82,7 @@ class Sheet:
         return row + 1 + bool(self.separator)
 
     def records(self, required: Sequence[str], columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
-        """The rows that are not empty, by the names of their columns, each with its number in a spreadsheet.
+        """The non-empty rows as dictionaries by column name, each with its row number in a spreadsheet.
 
         Raises:
             UserError: if a required column is missing.

@@ -69,7 +69,7 @@ def summary(verdict: Verdict) -> str:
 
 
 def output(test: Test) -> str:
-    """The text of a test for the student; for a hidden test, without inputs and values."""
+    """The text about a test for the student; for a hidden test, it leaves out inputs and values."""
     if test["status"] == "fault":  # the reason is for the instructor, who finds it on the console
         return "The grader itself failed; this says nothing about your code."
     parts = [part_line(PartResult(**part)) for part in test["parts"]]

@@ -97,7 +97,7 @@ def _environment() -> Environment:
 
 
 def render(template: str, script: str = "", connects: bool = False, **values: Any) -> str:
-    """A self-contained page: its policy allows nothing but its own style and script, so no other can run.
+    """A self-contained page: its policy allows nothing but its own style and script, so no other script can run.
 
     Args:
         script: the name of a file next to the templates, for staff pages. Pages for students have none.

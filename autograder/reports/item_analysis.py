@@ -19,7 +19,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Bin:
-    """The number of totals from `low` to below `high`; the last bin includes `high`."""
+    """The number of totals from `low` up to, but not including, `high`; the last bin includes `high`."""
 
     low: float
     high: float
@@ -38,9 +38,9 @@ def item_analysis(points: np.ndarray, maxima: Sequence[float], totals: np.ndarra
     """Difficulty and discrimination of each item.
 
     Args:
-        points: of each submission in each item: (N, K); NaN if a submission has no result for an item.
-        maxima: the maximum points of each item: (K,)
-        totals: the points of each submission in all items: (N,). An item's own points are subtracted from the total
+        points: the points of each submission for each item: (N, K); NaN if a submission has no result for an item.
+        maxima: the maximum points for each item: (K,)
+        totals: the total points of each submission: (N,). An item's own points are subtracted from the total
             before the comparison, otherwise every item would seem to agree with the total.
     """
     items = []

@@ -17,7 +17,7 @@ ENDINGS = ("error", "no file", "forbidden", "blocked", "timed out")
 
 
 def cause_of(test: TestResult) -> tuple[str, ...]:
-    """The key that two tests with the same cause share; () if the test is explained by itself."""
+    """The key that two tests with the same cause share; () if the test is explained on its own."""
     if test.status not in (*ENDINGS, "not started") or test.hidden or test.hints or test.reviewed:
         return ()
     if test.status == "not started":
@@ -44,14 +44,14 @@ def _strengthened(test: TestResult, degrees: Mapping[str, int]) -> TestResult:
     first = f"{chosen} {DEGREES[degrees[chosen]]}:"
     if chosen not in places or len(places) == 1:
         return replace(test, pointed=(first, *test.pointed[1:]))
-    # Another test has found out which of these lines it is; the other sentences may be about a different one.
+    # Another test has determined which of these lines is wrong; the other sentences may be about a different line.
     code = [row for row in test.pointed[1:] if row.startswith(CODE)][places.index(chosen) :][:1]
     marks = [one for one in test.marks if one.state != "wrong" or f"{one.file}:{one.line}" == chosen]
     return replace(test, pointed=(first, *code), marks=tuple(marks), fault_step="")
 
 
 def told_once(stage: StageResult) -> StageResult:
-    """The stage for display: if several tests share a cause, only the first one explains it, with its cost."""
+    """The stage for display: if several tests share a cause, only the first one explains it and states its cost."""
     stage = one_certainty(stage)
     count = Counter(map(cause_of, stage.tests))
     shown: dict[tuple[str, ...], str] = {}  # cause -> the title of the test that explains it

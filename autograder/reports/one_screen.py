@@ -9,7 +9,7 @@ from autograder.reports.console import print_stage, print_total
 
 
 def one_screen(console: Console, report: Report, verbose: bool, lines_below: int) -> str:
-    """The text of a verdict. On a terminal it fits the screen, minus the last lines, which the caller uses.
+    """The text of a verdict. On a terminal it fits the screen and leaves the last lines to the caller.
 
     If it is too long, passed tests are only counted. If that is not enough, only the first failing test is explained.
     Finally the end of the explanation is cut, since its beginning says what is wrong and names the known mistake.
@@ -39,7 +39,7 @@ def drawn(console: Console, report: Report, verbose: bool, brief: bool = False, 
 
     Args:
         brief: passed tests are only counted.
-        explained: how many tests that did not pass are explained; None means all.
+        explained: the number of failed tests that are explained; None means all.
     """
     with console.capture() as capture:
         for stage in report.stages:

@@ -35,7 +35,7 @@ class Request:
 
 
 def read_requests(folder: Path) -> list[Request]:
-    """All requests in their order; nothing if there is no requests.csv.
+    """All requests in order; an empty result if there is no requests.csv.
 
     Raises:
         UserError: if a row is wrong.

@@ -51,18 +51,18 @@ class Decision:
 
     @property
     def graded(self) -> str:
-        """The test, and the part of it; or the stage."""
+        """The test and its part, or the stage."""
         return f"{self.test}.{self.part}" if self.part else self.test
 
     @property
     def comment(self) -> str:
-        """The reason as the student reads it: first what an item is worth, last who wrote it."""
+        """The reason as the student reads it: it begins with an item's points and ends with the author."""
         worth = f"{signed(self.change)}: " if self.change else ""
         return f"{worth}{self.reason} ({self.by})" if self.by else worth + self.reason
 
 
 def read_review(folder: Path) -> dict[str, list[Decision]]:
-    """The decisions of a class by student, in their order; nothing if there is no review.csv.
+    """The decisions on a class by student, in order; an empty result if there is no review.csv.
 
     Raises:
         UserError: if a file is not a CSV file, or rows are wrong: points without a test, points that are not a number
@@ -74,7 +74,7 @@ def read_review(folder: Path) -> dict[str, list[Decision]]:
 
 
 def parse_review(folder: Path) -> tuple[dict[str, list[Decision]], list[str]]:
-    """The decisions of a class by student, and the errors in the rows, in words.
+    """The decisions on a class by student, and the errors in the rows, in words.
 
     Raises:
         UserError: if a file cannot be read at all.
@@ -87,7 +87,7 @@ def parse_review(folder: Path) -> tuple[dict[str, list[Decision]], list[str]]:
 def parse_sheet(
     sheet: Sheet | None, rubric: Mapping[str, Item], requests: Iterable[Request]
 ) -> tuple[dict[str, list[Decision]], list[str]]:
-    """The decisions in a file that has been read, and the errors in its rows; `sheet` is None without a file.
+    """The decisions in a file that has been read, and the errors in its rows; `sheet` is None if there is no file.
 
     Raises:
         UserError: if it lacks columns.
@@ -118,7 +118,7 @@ def refuse(file: Path | str, wrong: Sequence[str]) -> None:
 
 
 def _decision(cells: Mapping[str, str], row: int, rubric: Mapping[str, Item]) -> tuple[Decision, list[str]]:
-    """A row, and the errors in it."""
+    """A row as a decision, and the errors in it."""
     wrong = []
     # grades.csv has an apostrophe before a name that a spreadsheet would mistake for a formula.
     student = cells["student"].removeprefix("'")
@@ -154,7 +154,7 @@ def _decision(cells: Mapping[str, str], row: int, rubric: Mapping[str, Item]) ->
 
 
 def test_and_part(place: str) -> tuple[str, str]:
-    """The test, or the stage, in the column `test`, and the part of it."""
+    """The test (or the stage) and the part that an entry of the column `test` names."""
     named = GRADED.fullmatch(place)
     return (named["test"], named["part"] or "") if named else (place, "")
 
@@ -254,7 +254,7 @@ def _within(points: Fraction, most: Fraction) -> Fraction:
 
 
 def adjustment(stage: str, points: Fraction, most: Fraction, decisions: Iterable[Decision]) -> Fraction:
-    """How much items change the sum of a stage's tests; the stage's points stay between 0 and its maximum.
+    """By how much the items change a stage's total, which stays between 0 and the stage's maximum.
 
     Args:
         points: the sum of the tests after their decisions.

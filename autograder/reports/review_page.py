@@ -21,14 +21,14 @@ def review_html(
     me: str = "",
     anonymous: bool = False,
 ) -> str:
-    """The page about a class. Write it as UTF-8, next to review.csv.
+    """The review page for a class. Write it as UTF-8, next to review.csv.
 
     Args:
         reports: one per submission, with the staff's decisions. They are read once.
         tables: the result of `read_tables`.
         pages: file names in the folder `staff` next to the page, by student.
-        reviewers: who looks at which student.
-        me: who looks at the page; "" if it is not served, so that nothing can be written.
+        reviewers: who reviews which student.
+        me: who is looking at the page; "" if it is not served, so that nothing can be written.
         anonymous: whether the students' names are pseudonyms.
     """
     title, students = "Class", list[dict[str, Any]]()

@@ -26,7 +26,7 @@ class Item:
 
 
 def read_rubric(folder: Path) -> dict[str, Item]:
-    """The items by name, in their order; nothing if there is no rubric.csv.
+    """The items by name, in order; an empty result if there is no rubric.csv.
 
     Raises:
         UserError: if a row is wrong.

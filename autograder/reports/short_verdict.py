@@ -8,7 +8,7 @@ from autograder.grading.results import NOT_JUDGED, PartResult, TestResult
 CODE = "    "  # the prefix of a row of code in the sentences about lines
 UNWRITTEN = re.compile(r"^Stage \d+: ")  # the beginning of a stub's message
 CORRECT = "Correct up to here:"
-SHAPES = "shapes "  # the prefix of the shapes in the line of an exception, among the details
+SHAPES = "shapes "  # the prefix of the detail that lists the shapes in the line of an exception
 
 
 @dataclass(frozen=True)

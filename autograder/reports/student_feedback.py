@@ -14,7 +14,7 @@ FAULT = "The grader itself failed here. This says nothing about your code; your 
 def feedback_html(report: Report) -> str:
     """The feedback page of one submission, for the student.
 
-    It is self-contained (no other file, no script) and has only what students may see. Write it as UTF-8.
+    It is self-contained (no other file, no script) and contains only what students may see. Write it as UTF-8.
 
     Args:
         report: the result of grading; `report.submission` is shown and should be the student's name, not a path.
@@ -34,8 +34,8 @@ def for_student(report: Report) -> Report:
     """The report without the parts that students must not see.
 
     For a hidden test, students see the verdict and the fixed hint of a known mistake. They see no inputs and no values.
-    Nor do they see output, messages or lines of code that received hidden inputs: it could encode the inputs in them.
-    For a fault of the grader, they see no traceback. Review notes and the seed are left out.
+    Nor do they see output, messages or lines of code that received hidden inputs: the code could encode the inputs in
+    them. If the grader failed, they see no traceback. Review notes and the seed are left out.
     """
     return replace(
         report,

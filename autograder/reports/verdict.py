@@ -1,6 +1,6 @@
-"""verdict/1: the outcome of a submission as plain JSON, from which every platform's format is computed.
+"""verdict/1: the outcome of a submission as plain JSON, from which every platform's format is derived.
 
-docs/verdict.md describes it, docs/verdict-1.schema.json defines it.
+docs/verdict.md describes it, and docs/verdict-1.schema.json defines it.
 """
 
 import json
@@ -119,7 +119,7 @@ def verdict(
     """The verdict on a submission.
 
     Args:
-        audience: a verdict for students has no inputs, values, lines, times or seed of hidden tests.
+        audience: a verdict for students leaves out the inputs, values, lines, times and seed of hidden tests.
         release: when students see their points and the tests that hidden tests decide: one of RELEASES.
         sources: the submitted modules. With them, a failed test without a known line points to its function.
     """
@@ -196,7 +196,7 @@ def _stage(stage: StageResult) -> Stage:
 def _tests_of(
     stage: StageResult, assignment: Assignment, audience: Audience, release: str, sources: Mapping[str, str]
 ) -> list[Test]:
-    causes: dict[tuple[str, ...], str] = {}  # cause -> the id of the first test that it ends
+    causes: dict[tuple[str, ...], str] = {}  # cause -> the id of the first test that it stops
     shown = [test_for_student(test) if audience == "student" else test for test in stage.tests]
     return [
         _test(stage, place, test, causes, release, _diagnostics(test, assignment, sources))

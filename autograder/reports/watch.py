@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 QUIET_MS = 30  # editors save in several steps; a file is complete if it has not changed for this long
 STEP_MS = 10
-GRACE_SECONDS = 0.3  # for a grading that is nearly finished: stopping it costs the start of another warm process
+GRACE_SECONDS = 0.3  # to let a nearly finished grading complete: stopping it means starting another warm process
 LOOK_MS = 1000  # without notifications, as on network drives, the files are checked at this interval
 
 
@@ -135,7 +135,7 @@ class Desk:
             problem = outcome["summary"]
         for line in dict.fromkeys(line for lines in self._problems.values() for line in lines):
             self.console.print(line, soft_wrap=True)
-        self.console.print(f"{problem}\n{saved}Watching {self.folder}; Ctrl-C ends.", soft_wrap=True)
+        self.console.print(f"{problem}\n{saved}Watching {self.folder}; press Ctrl-C to stop.", soft_wrap=True)
         self.console.file.flush()
 
     def end(self) -> None:
@@ -146,7 +146,7 @@ class Desk:
 
 
 def changes(folder: Path, assignment: Assignment, known: dict[str, bytes]) -> Iterator[set[str]]:
-    """After each change, yield the names of the modules whose source differs from `known`, or from the last time."""
+    """After each change, yield the names of the modules whose source has changed; `known` is the first state."""
     from watchfiles import watch
 
     files = {f"{module}.py" for module in assignment.modules}
@@ -189,8 +189,8 @@ def show(console: "Console", report: "Report | None", problem: str, verbose: boo
         console.print(problem, soft_wrap=True)
     else:
         console.file.write(one_screen(console, report, verbose, lines_below=2))
-    words = f"{saved}Watching {folder}; Ctrl-C ends."
+    words = f"{saved}Watching {folder}; press Ctrl-C to stop."
     if console.is_terminal and len(words) > console.width:
-        words = f"{saved}Watching; Ctrl-C ends."
+        words = f"{saved}Watching; press Ctrl-C to stop."
     console.print(f"\n{words}", style="dim", soft_wrap=True)
     console.file.flush()

@@ -13,7 +13,8 @@ def write_whole(path: Path, data: bytes, partial: Path | None = None) -> None:
     """Write a file that appears whole or not at all, even if the process or the machine stops.
 
     Args:
-        partial: its name until it is complete; processes that write to a folder at once need different names.
+        partial: the file's name until it is complete; processes that write to a folder at the same time need different
+            names.
 
     Raises:
         UserError: if it cannot be written.

@@ -16,7 +16,7 @@ from autograder.sandbox.student_faults import Raised
 Request = tuple[dict[str, Any], Mapping[str, np.ndarray]]  # the header of a request and its tensors
 MODES = ("train", "eval")
 KEPT = 3  # earlier calls remembered per object
-OBJECTS = 9  # at most, in a replayed call
+OBJECTS = 9  # the most objects in a replayed call
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class CallReplay:
     requests: tuple[Request, ...]
     code: Code  # the code that the call ran
     dtype: str
-    earlier: tuple[Request, ...] = ()  # previous calls of the same object, which should not affect it
+    earlier: tuple[Request, ...] = ()  # previous calls to the same object, which should not affect it
 
     @cached_property
     def digest(self) -> str:
@@ -92,7 +92,7 @@ class CallHistory:
     def __init__(self) -> None:
         self._made: dict[int, list[Request]] = {}
         self._last: Request | None = None
-        self._called: dict[int, list[Request]] = {}  # the latest calls of each object
+        self._called: dict[int, list[Request]] = {}  # the latest calls to each object
 
     def note(self, request: dict[str, Any], tensors: Mapping[str, np.ndarray]) -> None:
         """Record a request that is about to be sent."""

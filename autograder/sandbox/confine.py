@@ -5,9 +5,9 @@ independent layers, and neither needs privileges: Landlock denies access to file
 allows only a short list of system calls. Resource limits are a third layer, and a change of user is a fourth if the
 grader is root.
 
-All numbers are from the kernel's headers, named at each constant: linux/landlock.h, linux/seccomp.h, linux/filter.h,
-linux/bpf_common.h, linux/audit.h, linux/prctl.h, linux/capability.h, asm/unistd_64.h (x86_64) and asm-generic/unistd.h
-(aarch64, and all newer calls on both).
+All numbers are from the kernel's headers, which are named beside the constants. The headers are linux/landlock.h,
+linux/seccomp.h, linux/filter.h, linux/bpf_common.h, linux/audit.h, linux/prctl.h, linux/capability.h, asm/unistd_64.h
+(x86_64) and asm-generic/unistd.h (aarch64, and all newer calls on both).
 """
 
 import contextlib
@@ -190,7 +190,7 @@ def confine(rules: int | None, keep: int, drop: bool) -> None:
     if drop:
         drop_user()
     if rules is None and os.geteuid() == 0:
-        raise PermissionError("without Landlock, a worker must switch to a different user, and it cannot")
+        raise PermissionError("without Landlock, a worker must switch to a different user, but it cannot")
     libc = _libc()
     _checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))  # the change of user cleared this setting
     _checked(libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))  # even processes of the same user may not inspect this one
@@ -261,7 +261,7 @@ def program(machine: str, pid: int, reading: bool) -> Iterator[bytes]:
                 yield _instruction(LOAD, NUMBER)
                 yield _instruction(JUMP_IF_EQUAL, number, 0, 1)
                 yield _instruction(RETURN, SECCOMP_RET_ERRNO | ENOENT)
-    # An error instead of killing the process: libraries try calls that they can do without.
+    # Return an error instead of killing the process: libraries try calls that they can do without.
     yield _instruction(RETURN, SECCOMP_RET_ERRNO | EPERM)
 
 

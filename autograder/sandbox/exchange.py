@@ -13,7 +13,7 @@ from autograder.sandbox.worker_processes import WorkerProcess
 
 
 class Late(Exception):
-    """No reply came in time. Contains the worker's last message."""
+    """No reply arrived in time. Contains the worker's last message."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -29,7 +29,7 @@ def exchange(
         proxy: creates a proxy for an object that stays in the worker, from the object's handle.
 
     Raises:
-        Late: if the reply does not come in time; the worker has been killed.
+        Late: if the reply does not arrive in time; the worker has been killed.
         FrameError: if the reply is malformed.
         EOFError, OSError: if the worker has ended.
     """

@@ -1,4 +1,4 @@
-"""Repeat the last call of a student object: on a new object the result must be the same."""
+"""Repeat the last call to a student object: on a new object the result must be the same."""
 
 import contextlib
 from collections.abc import Callable

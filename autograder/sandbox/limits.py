@@ -1,19 +1,19 @@
 """Limits of a worker and of its replies: time, memory, output, sizes."""
 
-CALL_SECONDS = 20.0  # wall-clock time for one call of the student's code
+CALL_SECONDS = 20.0  # wall-clock time for one call to the student's code
 START_SECONDS = 60.0  # until a worker is ready: without fork, it imports torch first
 # The limit for later calls, after a call in the same stage used up CALL_SECONDS. Correct code took at most 0.2 s in a
 # fork and 0.4 s in a separate process. On a slow machine, or with slow code, the calls that do return take longer,
 # which raises the limit.
 LATER_SECONDS, TIMES_LONGEST = 3.0, 20
-LAST_WORDS_SECONDS = 1.0  # at most, for a worker to report its location after a timeout
-SUBMISSION_SECONDS = 120.0  # for all calls of one untrusted submission; the reference needs a few seconds
+LAST_WORDS_SECONDS = 1.0  # for a worker to report its location after a timeout
+SUBMISSION_SECONDS = 120.0  # for all calls to one untrusted submission; the reference needs a few seconds
 DIVIDED = 0.75  # the fraction of SUBMISSION_SECONDS that is divided among the stages beforehand
 LEAST_SECONDS = 0.2  # with less time left, no call is attempted
 CPU_SECONDS = 120  # of a worker, which runs all tests of a stage
 MEMORY = 2 << 30  # bytes of address space beyond that of the warm process
 WAITING = 768 << 20  # bytes that a paused worker may use, including memory shared with the warm process
-WAITING_STAGES = 3  # of a submission whose workers are paused: a Gradescope container has 768 MB
+WAITING_STAGES = 3  # stages of a submission whose workers are paused: a Gradescope container has 768 MB
 DESCRIPTORS = 64
 PRINTED = 16 << 20  # bytes that the code may print in one test before its worker is stopped
 KEPT_OUTPUT = 16 * 1024  # bytes of the output that are kept

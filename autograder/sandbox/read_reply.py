@@ -43,7 +43,7 @@ def read_value(header: dict[str, Any], body: bytes, proxy: Callable[[int], Any])
 
 
 def short(number: int) -> Any:
-    """Return a 64-bit integer unchanged. One with thousands of digits does not fit in a float and bloats messages."""
+    """Return a 64-bit integer unchanged. A huge integer does not fit in a float and would bloat messages."""
     return number if -MAX_NUMBER <= number < MAX_NUMBER else HUGE
 
 

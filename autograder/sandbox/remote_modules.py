@@ -146,7 +146,7 @@ class Student:
             self._seconds, self._clock = kept
 
     def changing(self, equal: Callable[[Any, Any], bool]) -> str:
-        """Return why the last call, in evaluation mode, has a different result on a new object; see `LastCall`."""
+        """Return why the last call, in evaluation mode, returns a different result on a new object; see `LastCall`."""
         return self._again.changing(equal, lambda: self._ask({"do": "seed", "seed": 0}))
 
     def _ask(self, request: dict[str, Any], body: bytes = b"", call: str = "") -> Any:
@@ -215,7 +215,7 @@ class Student:
         return self._worker.computed() if self._worker is not None else 0.0
 
     def take_printed(self) -> str:
-        """Return the output that the student's code has printed since the last call of this method."""
+        """Return the output that the student's code has printed since the last call to this method."""
         text = self._printed
         if self._worker is not None:
             text += self._worker.printed.take()

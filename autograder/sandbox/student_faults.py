@@ -74,7 +74,7 @@ class Crashed(StudentFault):
 
 
 class PrintedTooMuch(Crashed):
-    """The code printed more than allowed. Otherwise, output left in buffers could appear in the next test."""
+    """The code printed more than allowed. The worker is ended: output left in buffers could appear in the next test."""
 
 
 def ending(code: int) -> str:
@@ -84,7 +84,7 @@ def ending(code: int) -> str:
             return f"was ended by {signal.Signals(-code).name}"
         except ValueError:
             return f"was ended by signal {-code}"
-    return f"ended by itself with exit code {code}"
+    return f"exited on its own with exit code {code}"
 
 
 def fault_of(error: Any, call: str) -> StudentFault:

@@ -1,7 +1,7 @@
 """The time budget for all calls of one submission, and for each stage.
 
 Three quarters of it are divided equally: one share for the visible tests of each stage, one for its hidden tests. The
-rest, and the unused time of finished shares, goes to the first stage that needs more. So an endless loop in one stage
+rest and the unused time of finished shares go to the first stage that needs more. So an endless loop in one stage
 leaves every other stage its share, whatever the order.
 """
 
@@ -68,7 +68,7 @@ class Clock:
         """Count the time spent in the block.
 
         Args:
-            call: whether the block is a call of the student's code, whose time may raise the limit for later calls.
+            call: whether the block is a call to the student's code, whose time may raise the limit for later calls.
         """
         started, returned = time.monotonic(), False
         try:

@@ -15,7 +15,7 @@ from autograder.sandbox.limits import KEPT_OUTPUT
 from autograder.sandbox.student_faults import Place, TimedOut
 
 FRAME = re.compile(r'^  File "(\w+\.py)", line (\d{1,6}) in (\w*)', re.MULTILINE | re.ASCII)
-MOST = 8  # calls, as for an exception
+MOST = 8  # lines of the call stack, as for an exception
 
 
 def last_words(replies: Any) -> str:

@@ -66,8 +66,8 @@ def clean_environment() -> dict[str, str]:
     kept = ("PATH", "SYSTEMROOT", "TEMP", "TMP", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "HOME")
     environment = {name: os.environ[name] for name in kept if name in os.environ}
     # Grading uses only the CPU: a GPU would be one more difference between machines.
-    # With glibc, freed memory stays with the process and comes in pages of 2 MB. With pages of 4 KB, a fork spends a
-    # third of its time on page faults.
+    # Let glibc keep freed memory in the process, and use pages of 2 MB. With pages of 4 KB, a fork spends a third of
+    # its time on page faults.
     malloc = {"hugetlb": 1, "mmap_threshold": 2**30, "trim_threshold": 2**30, "top_pad": 2**26}
     memory = {"GLIBC_TUNABLES": ":".join(f"glibc.malloc.{name}={value}" for name, value in malloc.items())}
     threads = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -214,7 +214,7 @@ class ForkingWorkers:
         ours, theirs = socket.socketpair()
         printed = Printed()
         with theirs, self._asking:
-            with contextlib.suppress(ConnectionError):  # the process has ended; the answer will say why
+            with contextlib.suppress(ConnectionError):  # the process has ended; the reply will contain the reason
                 socket.send_fds(self._control, [b"F" + ID.pack(0)], [theirs.fileno(), printed.descriptor])
             return ForkedWorker(self._answer(), ours, printed, self._wait)
 
@@ -289,7 +289,7 @@ class PlainWorker:
         return {**request, "within": seconds + min(LAST_WORDS_SECONDS, seconds) / 2}
 
     def ask_where(self) -> None:
-        """Nothing to do: it reports by itself."""
+        """Nothing to do: it reports on its own."""
 
     def kill(self) -> None:
         self._process.kill()

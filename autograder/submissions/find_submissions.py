@@ -43,6 +43,7 @@ from autograder.submissions.untrusted_files import (
     Tree,
     Unreadable,
     added,
+    in_names,
     members,
     name_of,
     open_zip,
@@ -175,7 +176,9 @@ class Download:
         for info in self.archive.infolist():
             *folder, rest = name_of(info).replace("\\", "/").split("/")
             parts = [part for part in folder if part != "."]
-            if not rest and not {"", ".."} & {*parts} and "".join(parts).isprintable():  # a folder, which may be empty
+            if (
+                not rest and not {"", ".."} & {*parts} and all(map(in_names, "".join(parts)))
+            ):  # a folder, which may be empty
                 self._index("/".join(parts), [])
 
     def _index(self, path: str, held: list[Member]) -> None:
@@ -352,7 +355,7 @@ class Survey:
 
     @cached_property
     def own_folders(self) -> list[str]:
-        """Folders in which a student may keep the modules: NAME, and those of a course copy with notebooks/NAME."""
+        """Folders in which a student may keep the modules: NAME, or the folders of a course copy with NAME in it."""
         folders = []
         for folder in {candidate.name for candidate in self.chosen} & set(self.folders):
             folders += [folder] if not self.module_files.isdisjoint(self.place.held(folder)) else []
@@ -444,7 +447,7 @@ def _leave(here: Survey, intake: Intake, files: Iterable[str]) -> None:
 def _without_repository(names: list[str], place: str, chosen: Sequence[Assignment]) -> list[str]:
     """Strip the common prefix NAME- from the names of collected repositories.
 
-    NAME is the assignment's name, CLASSROOM-NAME in Classroom 50, or that of their folder, NAME-submissions.
+    NAME is the assignment's name, CLASSROOM-NAME in Classroom 50, or taken from their folder, NAME-submissions.
     """
     collected = [f"{place.removesuffix(COLLECTED)}-"] if place.endswith(COLLECTED) else []
     for assignment in chosen if names else ():
@@ -481,7 +484,7 @@ def _add(found: dict[str, Found], submission: Found) -> None:
 
 
 def _with_safe_names(found: Iterable[Found]) -> list[Found]:
-    """Give each submission a safe file name. It depends only on the student's name, unless two would collide."""
+    """Give each submission a safe file name. It depends only on the student's name, unless two names collide."""
     found = list(found)
     clean = [re.sub(r"[^A-Za-z0-9._-]+", "_", submission.student)[:60].strip(".-_ ") for submission in found]
     used = Counter(name.lower() for name in clean)

@@ -26,6 +26,8 @@ NUMBERED = re.compile(r"(?P<name>.+?)(?:-(?P<canvas>\d{1,4})| ?\((?P<browser>\d{
 OTHER_ARCHIVES = (".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz")
 ARCHIVES = (".zip", *OTHER_ARCHIVES)
 MAX_NAMED = 8
+MAX_NUMBERS = 4  # in a name that was downloaded or handed in repeatedly
+MAX_READINGS = 16  # of a name from Canvas; names of students have few numbers
 AGAIN = "was handed in again: the later file counts"
 TWICE = "was handed in twice, in two places under the same name"
 
@@ -33,7 +35,9 @@ TWICE = "was handed in twice, in two places under the same name"
 def without_number(name: str) -> tuple[str, int]:
     """Strip the numbers of resubmissions and downloads from a file name; return it with the last number, or 0."""
     number = 0
-    while matched := NUMBERED.fullmatch(name):
+    for _ in range(MAX_NUMBERS):
+        if not (matched := NUMBERED.fullmatch(name)):
+            break
         name, number = matched["name"] + matched["ending"], number or int(matched["canvas"] or matched["browser"])
     return name, number
 
@@ -61,7 +65,7 @@ class Upload:
 def uploads(names: Iterable[str]) -> dict[str, Upload]:
     """Parse the names that Canvas or Moodle gave. All names of a class are needed together.
 
-    In `group_1_101_9001_pe.py`, any two adjacent numbers could be those of Canvas. Three rules decide: file numbers are
+    In `group_1_101_9001_pe.py`, any two adjacent numbers could be Canvas's. Three rules decide: file numbers are
     unique; file numbers are larger than student numbers in every Canvas installation; and a student confirmed by a
     different file is preferred. Otherwise the last reading is used.
     """
@@ -92,8 +96,10 @@ def uploads(names: Iterable[str]) -> dict[str, Upload]:
 
 def _readings(name: str) -> list[Upload]:
     """Return the possible readings of a Canvas name; the anonymous one comes first."""
-    readings = []
+    readings: list[Upload] = []
     for place in (name.find(LATE),) if LATE in name[1:] else (at for at, char in enumerate(name) if char == "_"):
+        if len(readings) == MAX_READINGS:
+            break
         if place > 0 and (numbers := CANVAS.fullmatch(name, place)):
             student = unicodedata.normalize("NFC", f"{name[:place]}_{numbers['user']}")
             readings.append(

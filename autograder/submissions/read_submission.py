@@ -143,7 +143,7 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
             unreadable[module] = f"{file_name} {error}"
     while len(json.dumps(sources)) > MAX_TOTAL:
         largest = max(sources, key=lambda module: len(json.dumps(sources[module])))
-        unreadable[largest] = f"{largest}.py is too large: all modules together may have {MAX_TOTAL:,} bytes"
+        unreadable[largest] = f"{largest}.py is too large: all modules together may have at most {MAX_TOTAL:,} bytes"
         del sources[largest]
     used = {str(PurePosixPath(chosen, file_name)) for file_name in folders[chosen].values()}
     order = [module for module in assignment.modules if module in sources]

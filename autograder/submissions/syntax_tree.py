@@ -49,7 +49,7 @@ def tree_of(source: str) -> ast.Module:
 
 @kept(maxsize=64)
 def functions(module: str, source: str) -> dict[str, ast.FunctionDef]:
-    """Return the functions of a module and the methods of its classes, named as in the manifest; not to be changed.
+    """Return a module's functions and its classes' methods, named as in the manifest; they must not be changed.
 
     Raises:
         SyntaxError: if it cannot be parsed.
@@ -91,7 +91,7 @@ class Offsets:
 
 
 def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield all statements of a function's body, those of nested blocks after their heads."""
+    """Yield all statements in a function's body; those in a nested block come after the head of the block."""
     for node in body:
         if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):  # a docstring
             yield node

@@ -5,6 +5,7 @@ import os
 import re
 import stat
 import struct
+import unicodedata
 import zipfile
 import zlib
 from collections import deque
@@ -14,13 +15,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-MAX_FILE = 100_000  # bytes of a module; the longest honest modules have a third of that
+MAX_FILE = 100_000  # bytes of a module; the longest honest modules are a third of that size
 MAX_ARCHIVE = 64 * 1024 * 1024  # bytes of a student's zip file, which is read into memory
-MAX_MEMBERS = 4_000  # files of a student
-MAX_FOLDERS = 1_000  # folders of a student, so that a search of a home folder ends
+MAX_MEMBERS = 4_000  # files per student
+MAX_FOLDERS = 1_000  # folders per student, so that a search of a home folder ends
 MAX_CLASS_MEMBERS = 500_000  # files in a download of a whole class
 MAX_DEPTH = 5  # folders above a file
-MAX_NAME = 300  # characters of a path
+MAX_NAME = 300  # characters in a path
 MAX_NESTING = 2  # levels of zip files
 MAX_RATIO = 100  # uncompressed bytes per compressed byte, above FREE_SIZE
 FREE_SIZE = 64 * 1024
@@ -95,9 +96,14 @@ def added(name: str) -> str:
     return ADDED["__MACOSX"] if name.startswith("._") else ADDED.get(name, "")
 
 
+def in_names(char: str) -> bool:
+    """Whether a character may be in a name: printable ones, all spaces, and the joiners that some scripts need."""
+    return char.isprintable() or char in "\u200c\u200d" or unicodedata.category(char) == "Zs"
+
+
 def printable(name: str) -> str:
     """Make an external name safe for messages: no control characters, no lone surrogates, not too long."""
-    shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in name)
+    shown = "".join(char if in_names(char) else "\N{REPLACEMENT CHARACTER}" for char in name)
     return shown if len(shown) <= 80 else shown[:60] + "..." + shown[-17:]
 
 
@@ -274,7 +280,7 @@ def members(archive: zipfile.ZipFile) -> Iterator[Member]:
         if parts[-1:] == [""]:
             continue  # a folder
         refused = ""
-        if not all(char.isprintable() for char in raw):
+        if not all(map(in_names, raw)):
             refused = "its name contains control characters"
         elif len(raw) > MAX_NAME:
             refused = f"its name has more than {MAX_NAME} characters"
@@ -313,7 +319,7 @@ def _forbidden(info: zipfile.ZipInfo) -> str:
     if info.flag_bits & 0x41:  # bit 0: encrypted, bit 6: strongly encrypted (APPNOTE.TXT, 4.4.4)
         return "is encrypted"
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        return "is compressed by an unusual method"
+        return "is compressed with an unusual method"
     return ""
 
 

@@ -138,7 +138,7 @@ def _put_hooks() -> None:
 
     def __import__(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
         if (level or (name not in sys.modules and name.startswith("torch."))) and _from_torch(1):
-            # Most of these imports are of names in a loaded module. Showing all modules would take milliseconds.
+            # Most of these imports request names from a loaded module. Showing all modules would take milliseconds.
             if not level and name in HIDDEN and fromlist and all(word in vars(HIDDEN[name]) for word in fromlist):
                 return HIDDEN[name]
             with shown():

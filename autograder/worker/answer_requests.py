@@ -154,7 +154,7 @@ class Worker:
                 return tensor.clone()  # not a leaf of the graph (as in a model), so it may be changed in place
             return tensor
 
-        arguments = unflatten(request["args"], leaf, tuples=tuple)  # student code may compare one with a tuple
+        arguments = unflatten(request["args"], leaf, tuples=tuple)  # student code may compare an argument with a tuple
         keywords = {name: unflatten(value, leaf, tuples=tuple) for name, value in request["kwargs"].items()}
         standins = opened(not self.is_graded(target, request["method"]))
         chance = deterministic_dropout() if request["steady"] else contextlib.nullcontext()
@@ -188,7 +188,7 @@ class Worker:
         outputs = value if isinstance(value, (tuple, list)) else [value]
         cotangents = [tensors[name] for name in request["cotangents"]]
         total = sum((out * cotangent).sum() for out, cotangent in zip(outputs, cotangents, strict=True))
-        if total.requires_grad:  # false if the code detaches from the graph
+        if total.requires_grad:  # false if the code detaches its result from the graph
             total.backward()
         return [value, [tensor.grad for tensor in inputs], [[name, parameter.grad] for name, parameter in parameters]]
 

@@ -36,7 +36,7 @@ def with_own_import(modules: Container[str]) -> dict[str, Any]:
     def import_available(name: str, *args: Any, **kwargs: Any) -> Any:
         top, level = name.partition(".")[0], kwargs.get("level", args[3] if len(args) > 3 else 0)
         if not (level or top in modules or is_available(name)):
-            message = f"No module named {top!r}: {top} is not available in the graded run, which has {NAMED}"
+            message = f"No module named {top!r}: {top} is not available in the graded run, which offers {NAMED}"
             raise ModuleNotFoundError(message, name=top)
         items = kwargs.get("fromlist", args[2] if len(args) > 2 else ()) or ()
         if not level and top not in modules and (missing := _missing_of_course(name, items)):

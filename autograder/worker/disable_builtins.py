@@ -29,7 +29,7 @@ KEYS = (
     *("AutogradCPU", "AutogradNestedTensor", "AutocastCPU"),
 )
 USED = re.compile(r"\bnn\.(\w+)\b(?!\.)")  # modules of torch used in a stand-in's code; compiled before the forks
-FROM_STANDINS = re.compile(r"_?scaled_dot_product_\w*")  # operators that a stand-in's call of F may use
+FROM_STANDINS = re.compile(r"_?scaled_dot_product_\w*")  # operators that calls to F in a stand-in may use
 REFUSING = "__ready_made__"  # a name added to the globals of torch's functions
 
 
@@ -103,7 +103,7 @@ def refuse(name: str, *args: Any, **kwargs: Any) -> NoReturn:
 
 
 def empty(name: str, function: FunctionType) -> None:
-    """Make all further calls of a function raise an error, however it is reached."""
+    """Make all further calls to a function raise an error, however it is reached."""
     function.__globals__[REFUSING] = refuse
     function.__code__ = refusing(name, function)
 

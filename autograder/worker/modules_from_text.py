@@ -47,15 +47,16 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return
         standin = compiled(f"<stand-in {name}>", self.sources[name])
         ready_made_parts.trust(standin)
-        if name not in self.lent and name not in self.withheld:
-            exec(standin, module.__dict__)
-            self.lock(name, module.__dict__)
-            return
-        from autograder.worker.shared_helpers import Lender
+        lending = name in self.lent or name in self.withheld
+        namespace = {"__name__": name} if lending else module.__dict__
+        exec(standin, namespace)
+        ready_made_parts.keep_private(namespace)
+        self.lock(name, namespace)
+        if lending:
+            from autograder.worker.shared_helpers import Lender
 
-        text = self.lent.get(name, "")
-        lender = Lender(module, standin, lambda: self.lend(name, text, lender), text, self.withheld.get(name, ""))
-        self.lock(name, module.__dict__)
+            text = self.lent.get(name, "")
+            lender = Lender(module, namespace, lambda: self.lend(name, text, lender), text, self.withheld.get(name, ""))
 
     def lock(self, name: str, namespace: dict[str, Any]) -> None:
         """Hide from the graded functions the parts of a stand-in that belong to other stages."""

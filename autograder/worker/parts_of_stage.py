@@ -7,6 +7,7 @@ torch on their behalf.
 import contextlib
 import functools
 import inspect
+import operator
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from types import FunctionType, ModuleType
@@ -19,7 +20,13 @@ from autograder.worker import ready_made_parts
 
 # The modules of torch in which students find parts, by prefix; "torch" itself is added below.
 PLACES = ("torch.nn", "torch.optim", "torch.special", "torch.masked", "torch.functional", "torch._C._nn", "torch._VF")
+OWNERS = ("torch.Tensor", "torch._C._VariableFunctions")
 METHODS = ("__new__", "__init__", "forward")
+OPERATORS = {
+    name.removeprefix("aten::").partition(".")[0]
+    for name in torch._C._dispatch_get_all_op_names()
+    if name.startswith("aten::")
+}
 
 
 def texts_of(allows: Sequence[str]) -> list[str]:
@@ -42,6 +49,7 @@ def name_parts(forbids: Sequence[str], allows: Sequence[str]) -> None:
         }
         if isinstance(value, ModuleType) or not callable(value) or not (whole or arguments):
             continue
+        whole = whole or owner is torch.ops.aten  # operators do not name their arguments
         guard = functools.partial(_guarded, path=path, arguments=set() if whole else arguments)
         if not isinstance(value, type):
             if id(value) not in guards:
@@ -65,7 +73,7 @@ def _holds(path: str, home: str | None, forbids: Sequence[str]) -> bool:
 def _candidates(forbids: Sequence[str]) -> Iterator[tuple[Any, str, str]]:
     """Yield possible forbidden parts by name: the owner, the path, the name in the owner."""
     words = [part(written).name for written in forbids]
-    owners: list[tuple[str, Any]] = [("torch.Tensor", torch.Tensor)]
+    owners: list[tuple[str, Any]] = [(path, operator.attrgetter(path[6:])(torch)) for path in OWNERS]
     owners += [(path, module) for path, module in sys.modules.items() if path == "torch" or path.startswith(PLACES)]
     for path, owner in sorted(owners, key=lambda pair: len(pair[0])):  # messages use the shortest path
         names = [name for name in dir(owner) if not name.startswith("__")]
@@ -75,9 +83,8 @@ def _candidates(forbids: Sequence[str]) -> Iterator[tuple[Any, str, str]]:
                 continue
             names = [name for name in names if any(word in name.replace("_", "").lower() for word in words)]
         yield from ((owner, f"{path}.{name}", name) for name in names)
-    operators = {written.rpartition(".")[2].partition("(")[0] for written in forbids}
-    for name in sorted({*operators, *(f"native_{name}" for name in operators)}):
-        if hasattr(torch.ops.aten, name):
+    for name in OPERATORS:
+        if plain(name) in words:
             yield torch.ops.aten, f"torch.ops.aten.{name}", name
 
 
@@ -88,7 +95,7 @@ def _guarded(function: Callable[..., Any], path: str, arguments: Set[str]) -> Ca
         return ready_made_parts.refusing(function, title)
     refused = ready_made_parts.refusing(function, f"{title}({', '.join(sorted(arguments))}=...)")
     parameters: Mapping[str, inspect.Parameter] = {}
-    with contextlib.suppress(ValueError):  # some C functions have no signature; those have no such arguments
+    with contextlib.suppress(ValueError):  # some C functions have no signature, and no such arguments
         parameters = inspect.signature(function).parameters
 
     def look_at_arguments(*args: Any, **kwargs: Any) -> Any:

@@ -14,7 +14,7 @@ class ChangedFunction:
         self._code: CodeType | None = None
 
     def put(self, module: str, path: str, text: str) -> None:
-        """Replace a function's code with that compiled from `text`; if `text` is empty, only undo the last replacement.
+        """Replace a function's code with code compiled from `text`; if `text` is empty, only undo the last replacement.
 
         In `text`, the function has the same line numbers.
 

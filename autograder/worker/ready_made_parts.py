@@ -10,12 +10,13 @@ using another name for the same object.
 """
 
 import contextlib
+import ctypes
 import functools
 import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any
 
 import torch
@@ -71,7 +72,13 @@ def methods(kind: type) -> Iterator[CodeType]:
 
 def forbid() -> None:
     """Replace the ready-made parts of torch in this process."""
-    for place, title in ((F, "F"), (torch, "torch"), (torch._C._nn, "torch._C._nn"), (torch._VF, "torch._VF")):
+    functions = torch._C._VariableFunctions  # cannot be changed, so a copy takes its place
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(functions))  # torch has a pointer to it, and no reference
+    copied = SimpleNamespace(**{name: getattr(functions, name) for name in dir(functions) if name[:2] != "__"})
+    torch._C._VariableFunctions = torch._VF.vf = copied  # type: ignore[assignment, attr-defined]
+    del torch._C._VariableFunctionsClass  # type: ignore[attr-defined]
+    places = {"F": F, "torch": torch, "torch._C._nn": torch._C._nn, "torch._C._VariableFunctions": copied}
+    for title, place in places.items():
         for name in filter(FUSED.fullmatch, dir(place)):
             setattr(place, name, refusing(getattr(place, name), f"{title}.{name}"))
     for name in OPERATORS:
@@ -80,6 +87,20 @@ def forbid() -> None:
         for name, function in list(vars(kind).items()):
             if isinstance(function, FunctionType):
                 setattr(kind, name, refusing(function, f"nn.{kind.__name__}"))
+
+
+def keep_private(namespace: dict[str, Any]) -> None:
+    """Make the private functions and methods of a stand-in work for stand-ins only."""
+    module = namespace["__name__"]
+    kinds = [value for value in namespace.values() if isinstance(value, type) and value.__module__ == module]
+    for owner, names in ((None, namespace), *((kind, vars(kind)) for kind in kinds)):
+        for name, function in list(names.items()):
+            if not (isinstance(function, FunctionType) and re.match("_(?!_)", name) and function.__module__ == module):
+                continue
+            if owner is not None:
+                setattr(owner, name, refusing(function, f"{module}.{name}"))
+            else:
+                namespace[name] = refusing(function, f"{module}.{name}")
 
 
 def refusing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -152,7 +173,7 @@ def lock(namespace: Any, module: str, paths: Iterable[str], graded: Collection[t
 
     Args:
         namespace: the names of the stand-in.
-        paths: its "function" or "Class.method" to lock.
+        paths: the functions and methods to lock, as "function" or "Class.method".
         graded: the graded functions, each as (file, name) and as (file, full path): ("decoder.py", "forward"),
             ("decoder.py", "TransformerDecoderLayer.forward").
     """

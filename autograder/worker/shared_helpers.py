@@ -10,7 +10,7 @@ import ast
 import functools
 import inspect
 from collections.abc import Callable, Iterator
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from torch import nn
@@ -23,22 +23,25 @@ class Lender:
 
     Args:
         module: the empty module to fill with the interface.
-        standin: the compiled stand-in.
+        namespace: the names of the stand-in.
         run: runs the student's code in a module of this name and returns the module; it passes on exceptions.
         text: the student's code.
         withheld: why the code must not be run; "" if it may.
     """
 
     def __init__(
-        self, module: ModuleType, standin: CodeType, run: Callable[[], ModuleType], text: str, withheld: str
+        self,
+        module: ModuleType,
+        namespace: dict[str, Any],
+        run: Callable[[], ModuleType],
+        text: str,
+        withheld: str,
     ) -> None:
         self.name, self.run, self.text, self.why = module.__name__, run, text, withheld
         self.borrowed: ModuleType | None = None
-        self.namespace: dict[str, Any] = {"__name__": module.__name__}
         # The stand-in's own imports do not belong in a module that students import from.
         self.interface: dict[str, Any] = {}
-        exec(standin, self.namespace)
-        for name, value in self.namespace.items():
+        for name, value in namespace.items():
             if getattr(value, "__module__", "") == self.name and not name.startswith("_"):
                 self.interface[name] = value
                 if inspect.isclass(value) and issubclass(value, nn.Module):

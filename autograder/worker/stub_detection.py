@@ -3,7 +3,7 @@
 import ast
 import linecache
 
-MOST_NODES = 1_200  # of a function to examine; an unwritten function has a tenth of that
+MOST_NODES = 1_200  # the largest function to examine; an unwritten function has a tenth as many nodes
 
 
 def is_stub(error: NameError, file: str, function: str, line: int) -> bool:

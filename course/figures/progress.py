@@ -22,7 +22,7 @@ def _kind(stage: str, done: Collection[str]) -> str:
     return "new" if stage in done else "kept"
 
 
-WIDTH = 440  # narrow enough for the text to have 11 pixels beside an open file browser
+WIDTH = 440  # narrow enough for the text to be 11 pixels high beside an open file browser
 
 
 def _drawing(height: int, title: str, words: str) -> Drawing:

@@ -89,7 +89,7 @@ ATTENTION_QUESTIONS = {
         1.6,
         "The length is 10. All numbers are multiplied by 2 / 10: the 8 becomes 1.6.",
         (
-            (2, "The length of the whole gradient is limited, not each number."),
+            (2, "The limit applies to the length of the whole gradient, not to each number."),
             (0.8, "That is the result for a length of 1."),
         ),
         tolerance=0.001,
@@ -129,7 +129,7 @@ ATTENTION_QUESTIONS = {
         "d: the counts of all sentences are added up before anything is divided, so BLEU depends on them.",
         (
             ("a", "That is the mean of the two. A corpus BLEU adds up counts."),
-            ("b", "Corpus BLEU adds the counts of both sentences, and those of the first are not 0."),
+            ("b", "Corpus BLEU adds up the counts of both sentences, and those of the first are not 0."),
             ("c", "The words that the second sentence gets wrong are counted too."),
         ),
     ),

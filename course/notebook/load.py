@@ -53,7 +53,7 @@ def load(module: str, folder: str | Path = ".") -> ModuleType:
         folder: the folder of the modules.
 
     Raises:
-        UserError: if it cannot be imported; the message says why, and in which line.
+        UserError: if it cannot be imported; the message says why, and on which line.
     """
     return load_module(module, Path(folder), _standins(Path(folder)))
 

@@ -25,7 +25,7 @@ def expected_next(model: Any, tokenizer: "Tokenizer", text: str, most: int = 3) 
 def next_token_map(model: Any, tokenizer: "Tokenizer", text: str, most: int = 6) -> AltFigure:
     """Draw the most likely next tokens after each token of a text; the true next token is framed.
 
-    The column at the right has the probability of the true next token.
+    The column on the right shows the probability of the true next token.
 
     Args:
         model: a language model, tokens (B, T) -> logits (B, T, V).

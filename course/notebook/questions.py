@@ -14,7 +14,7 @@ class Question:
     answer: float | str
     because: str
     wrong: tuple[tuple[float | str, str], ...] = ()
-    tolerance: float = 0.0  # accepted deviation from `answer`
+    tolerance: float = 0.0  # the tolerance
 
     def matches(self, given: float | str, answer: float | str) -> bool:
         """Whether a given answer equals this one, up to rounding."""
@@ -55,7 +55,7 @@ QUESTIONS = {
         "b",
         "b: the embedding is looked up by the index alone. The output of the encoder depends on the whole sentence.",
         (
-            ("a", "How is the embedding found?"),
+            ("a", "How is the embedding looked up?"),
             ("c", "In the encoder each token attends to the others, and these differ."),
             ("d", "The word is spelled in the same way. What does the tokenizer know about its meaning?"),
         ),

@@ -22,16 +22,16 @@ MODEL_QUESTIONS = {
     "tagger-pairs": Question(
         15,
         "36 pairs in all. The language model allows 1 + 2 + ... + 6 = 21 of them, so 15 are new.",
-        ((36, "Those are all pairs. The language model already allows 21 of them."), (21, "Those are the old ones.")),
+        ((36, "Those are all pairs. The language model already allows 21 of them."), (21, "Those are not new.")),
     ),
     "tagger-causal": Question(
         "d",
-        "d: its weights rely on tokens that are now hidden. A model trained with one side has learned to do "
-        "without the other.",
+        "d: its weights rely on tokens that are now hidden. A model trained with one-sided context has learned to "
+        "do without the other side.",
         (
             ("a", "Half of what it looked at is gone."),
             ("b", "The shapes fit: there is no error."),
-            ("c", "A model trained with one side has learned to do without the other. This one has not."),
+            ("c", "A model trained with one-sided context can do without the other side. This one can't."),
         ),
     ),
     # 6_vit
@@ -78,7 +78,7 @@ MODEL_QUESTIONS = {
         "The square root of 1,000 / s is 1/2 at s = 4,000.",
         (
             (500, "That is on the way up. And after the peak?"),
-            (2000, "1,000 / 2,000 = 1/2, but the rate has a square root."),
+            (2000, "1,000 / 2,000 = 1/2, but the rate uses a square root."),
         ),
     ),
     "training-clip": Question(

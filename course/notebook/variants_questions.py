@@ -83,10 +83,10 @@ VARIANTS_QUESTIONS = {
     # 3_lm
     "lm-parameters": Question(
         1768,
-        "800 embeddings, 80 positions, 12 times 64 + 13 times 8 = 872 in the layer, 16 in the last norm: 1,768.",
+        "800 embeddings, 80 positions, 12 times 64 + 13 times 8 = 872 in the layer, 16 in the final norm: 1,768.",
         (
             (2568, "The output has no matrix of its own: it uses the embeddings."),
-            (1752, "And the last norm?"),
+            (1752, "And the final norm?"),
             (1688, "And the positions?"),
         ),
     ),
@@ -141,7 +141,7 @@ VARIANTS_QUESTIONS = {
     "generate-top-p": Question(
         3,
         "0.4, then 0.7, which does not reach 0.75, then 0.9, which does: 3 tokens.",
-        ((2, "Together they have 0.7, which does not reach 0.75. The token that reaches it is kept too."),),
+        ((2, "Together they have probability 0.7, which does not reach 0.75. The token that reaches it is kept too."),),
     ),
     "generate-temperature": Question(
         0.982,

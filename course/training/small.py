@@ -122,7 +122,7 @@ def train_small(
         log_every: the number of steps per point of the curve.
 
     Raises:
-        UserError: if the folder has a run with different settings.
+        UserError: if the folder contains a run with different settings.
     """
     from course.checkpoint import save_weights
 

@@ -85,7 +85,7 @@ def importable(modules: SimpleNamespace) -> None:
 def initialise(model: Any) -> None:
     """Initialise: Xavier for the linear maps, N(0, 1) for the embeddings.
 
-    The embeddings are not scaled by sqrt(d_model), so smaller values would vanish in the positional encoding.
+    The embeddings are not scaled by sqrt(d_model), so smaller values would be drowned out by the positional encoding.
     """
     from torch import nn
 

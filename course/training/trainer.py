@@ -162,7 +162,7 @@ class Trainer(Run):
         super().__init__(model, optimizer, config, folder, len(self.batches(0)), group)
 
     def batches(self, epoch: int) -> list[list[int]]:
-        """Return the batches of an epoch, cut to the number of the first epoch so that all epochs are equally long."""
+        """Return the batches of an epoch, at most as many as in the first epoch: all epochs are equally long."""
         if self.epoch_batches is None or self.epoch_batches[0] != epoch:
             batches = batch_by_length(self.pairs, self.config.batch_tokens, seed=self.config.seed * 1000 + epoch)
             self.epoch_batches = (epoch, batches)

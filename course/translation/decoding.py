@@ -44,7 +44,7 @@ def greedy_decode(
         sources: token indices with BOS and EOS.
         max_tokens: the padded size of one batch; with 1 each sentence is its own batch.
         cache: use a KV cache (`CachedDecoder`); otherwise the model's own decoder recomputes everything.
-        limit: the maximum number of tokens in a translation; None is 1.5 times the source length + 10.
+        limit: the maximum number of tokens in a translation; None means 1.5 times the source length + 10.
 
     Returns:
         Predicted token indices without BOS and EOS, in the order of `sources`.

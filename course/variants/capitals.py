@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-# Words of letters and digits, and any other character by itself.
+# Words of letters and digits, and any other character on its own.
 UNIT = re.compile(r"[^\W_]+|[^\w\s]|_")
 
 

@@ -65,7 +65,7 @@ def self_attention(model: Any, *inputs: "torch.Tensor") -> SelfAttention:
 
 
 def attention_weights(attention: Any, x: "torch.Tensor", mask: "torch.Tensor | None" = None) -> "torch.Tensor":
-    """The attention matrix of one call of a `MultiHeadAttentionEfficient` in evaluation mode.
+    """The attention matrix of one call to a `MultiHeadAttentionEfficient` in evaluation mode.
 
     Args:
         attention: the module.

@@ -59,7 +59,7 @@ def ngram_bits(training: Iterable[Tale], held_out: Iterable[Tale], n: int) -> fl
 
     The probability after a context is estimated from counts and mixed with the probability after the context without
     its first character. The latter has the weight d / (d + c), if the context occurred c times with d different
-    successors. The estimate for the empty context is mixed with one over the number of characters.
+    successors. The estimate for the empty context is mixed with a uniform distribution over all characters.
     """
     counts: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
     known = set("\n")

@@ -70,15 +70,15 @@ def attention_pooling(
     The weight of a key is kernel(u) divided by the sum of kernel(u) over all keys of the same query, where u is the
     Euclidean distance between query and key divided by `width`.
 
-    If the kernel reaches no key of a query, all its kernel values are 0, and 0 / 0 is NaN. Such a query attends to
+    If the kernel reaches no key for a query, all its kernel values are 0, and 0 / 0 is NaN. Such a query attends to
     its nearest key instead, with a weight of 1. If several keys are equally near, they share the weight equally.
 
     Args:
         queries: (n_q, d).
         keys: (n_k, d).
         values: (n_k, d_v), one value for each key.
-        kernel: `gaussian`, `boxcar` or any other function of the scaled distances, element by element.
-        width: the distance that counts as 1, a number or a tensor of shape (). Gradients flow back to a tensor, and
+        kernel: `gaussian`, `boxcar` or any other element-wise function of the scaled distances.
+        width: the distance at which u is 1, a number or a tensor of shape (). Gradients flow back to a tensor, and
             are finite even where a query reaches no key.
 
     Returns:
@@ -100,7 +100,7 @@ class KernelRegression(nn.Module):
     def forward(
         self, queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Estimate the values of the queries with `attention_pooling` and the current width.
+        """Estimate a value for each query with `attention_pooling` and the current width.
 
         Args:
             queries: (n_q, d).

@@ -62,7 +62,7 @@ class DotProductAttention(nn.Module):
 
 
 class BilinearAttention(nn.Module):
-    """Attention with the score q^T M k / sqrt(key_size), for queries and keys of different sizes.
+    """Attention with the score q^T M k / sqrt(key_size), for queries and keys whose sizes may differ.
 
     `attention_weights` holds the weights of the last call, before dropout, (B, T_q, T_k). It is empty before the
     first call.

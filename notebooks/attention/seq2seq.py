@@ -37,7 +37,7 @@ class Encoder(nn.Module):
         """
         embedded = self.dropout(self.embedding(src))  # (B, T_e, e)
         packed = pack_padded_sequence(embedded, src_lengths.cpu(), batch_first=True, enforce_sorted=False)
-        outputs, last = self.rnn(packed)  # last: (2, B, h), where each direction ended
+        outputs, last = self.rnn(packed)  # last: (2, B, h), the last state of each direction
         enc_outputs, _ = pad_packed_sequence(outputs, batch_first=True, total_length=src.size(1))
         state = torch.tanh(self.bridge(torch.cat([last[0], last[1]], dim=-1)))  # (B, 2h) -> (B, h)
         return enc_outputs, state
@@ -142,7 +142,7 @@ class Seq2Seq(nn.Module):
     ) -> torch.Tensor:
         """Encode the source and decode the known target (teacher forcing).
 
-        Results depend neither on the other sentences of the batch nor on the amount of padding.
+        Results depend neither on the other sentences in the batch nor on the amount of padding.
 
         Args:
             src: token indices, (B, T_e).
@@ -181,7 +181,7 @@ def sentence_bleu(candidate: Sequence[Hashable], reference: Sequence[Hashable], 
         exp(min(0, 1 - len(reference) / len(candidate))) * p_1^(1/2) * p_2^(1/4) * ... * p_k^(1/2^k)
 
     p_n is the number of the candidate's n-grams that are also in the reference, divided by the number of all its
-    n-grams, len(candidate) - n + 1. An n-gram counts at most as often as it occurs in the reference.
+    n-grams, len(candidate) - n + 1. An n-gram is counted at most as often as in the reference.
 
     A candidate with fewer than k tokens has no n-grams for the largest n: then only n = 1 to len(candidate) count. The
     BLEU of an empty candidate is 0.
@@ -189,7 +189,7 @@ def sentence_bleu(candidate: Sequence[Hashable], reference: Sequence[Hashable], 
     Args:
         candidate: the tokens of a translation, words or indices.
         reference: the tokens of the reference translation, at least one.
-        k: the longest n-grams that count, at least 1.
+        k: the length of the longest n-grams that count, at least 1.
 
     Returns:
         a number from 0 to 1.

@@ -10,7 +10,7 @@ from collections import Counter
 from itertools import pairwise
 
 Pair = tuple[int, int]
-# Contractions, words, numbers and punctuation, with the space before; then other space. \u2019 is an apostrophe.
+# Contractions, words, numbers and punctuation, with the space before; then other whitespace. \u2019 is an apostrophe.
 PATTERN = re.compile(r"['\u2019](?:s|t|re|ve|m|ll|d)\b| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
 
 
@@ -86,7 +86,7 @@ class Tokenizer:
     def encode_word(self, word: bytes) -> list[int]:
         """Apply the merges to one word, in the order in which they were learned.
 
-        Of all neighbouring pairs that have a merge, take the merge with the lowest number, and apply it everywhere in
+        Among neighbouring pairs that have a merge, take the merge with the lowest number, and apply it everywhere in
         the word. Repeat until no pair has a merge. This does not always produce the longest tokens.
 
         Args:
@@ -98,11 +98,11 @@ class Tokenizer:
         raise NotImplementedError("Stage 1: Tokenizer.encode_word is not written yet")
 
     def encode(self, text: str) -> list[int]:
-        """Encode a text, with special tokens.
+        """Encode a text that may contain special tokens.
 
-        From left to right, each occurrence of a special token's text becomes its id. If several begin at the same
-        position, the longest one wins. The text between special tokens is cut with `split_words`, and each word is
-        encoded by `encode_word`.
+        From left to right, each occurrence of a special token's text becomes the token's id. If several begin at the
+        same position, the longest one wins. The text between special tokens is cut with `split_words`, and each word
+        is encoded by `encode_word`.
 
         Args:
             text: any text; it may be empty.

@@ -53,7 +53,7 @@ def run(model: LanguageModel, tokens: torch.Tensor) -> Run:
 def logit_lens(model: LanguageModel, stream: torch.Tensor) -> torch.Tensor:
     """Ask after each layer: what would the model predict if it ended here?
 
-    To answer, apply the model's last norm and its output layer to the stream. The output layer is the embedding
+    To answer, apply the model's final norm and its output layer to the stream. The output layer is the embedding
     matrix.
 
     Args:
@@ -72,7 +72,7 @@ def attribution(
     """Split the logit of a token into the shares of the embedding, of each head and of each feed-forward network.
 
     The last stream is a sum: the embedded tokens, the output of W_o in each layer (itself a sum over the heads), and
-    the output of each network. The last norm multiplies by its weight and divides by the root mean square *of the last
+    the output of each network. The final norm multiplies by its weight and divides by the root mean square *of the last
     stream* (with the `eps` of the norm). Use this divisor for every share. Then the shares add up to the
     logit.
 
@@ -108,7 +108,7 @@ def induction_score(weights: torch.Tensor, period: int) -> torch.Tensor:
 
 @torch.no_grad()
 def ablate(model: LanguageModel, tokens: torch.Tensor, heads: Collection[tuple[int, int]]) -> torch.Tensor:
-    """Let the model read tokens without some of its heads.
+    """Run the model on tokens with some of its heads switched off.
 
     The output of such a head is replaced by 0 *before* W_o mixes the heads; everything else is computed as usual, and
     later layers see the difference. After the call, the model is unchanged.

@@ -92,7 +92,7 @@ class Attention(nn.Module):
         self.q_norm, self.k_norm = RMSNorm(self.d_head), RMSNorm(self.d_head)
 
     def project(self, x: torch.Tensor, past: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Compute queries, keys and values of the new positions.
+        """Compute queries, keys and values for the new positions.
 
         Project x and split it into heads: head h has the features h * D to (h + 1) * D - 1. Then, if `qk_norm` is set,
         normalise each query with `q_norm` and each key with `k_norm`. Then rotate queries and keys by their positions,
@@ -115,7 +115,7 @@ class Attention(nn.Module):
 
         Query head h uses key and value head h // (H / G). Divide the scores by the square root of D. Use `project` and
         `hidden_keys`. The new cache holds the keys and values that later positions may still see. Without a window, it
-        holds all; with a window, at most the last window - 1 (none for a window of 1: an axis has size 0).
+        holds all; with a window, at most the last window - 1 (none for a window of 1: then an axis has size 0).
 
         Args:
             x: the new positions, (B, T_new, d_model), with T_new at least 1.

@@ -83,11 +83,11 @@ class TransformerDecoderLayer(nn.Module):
         The last position attends to all T_d positions of x: there is one query, but there are T_d keys and values.
         Both masks of self-attention cover all T_d positions, as in `forward`.
 
-        The cache holds outputs of this layer. It is not the "KV cache" of other texts, which holds keys and
-        values, so that earlier positions are not projected again.
+        The cache holds outputs of this layer. It is not a "KV cache", which holds keys and values so that earlier
+        positions are not projected again.
 
         Args:
-            x: (B, T_d, d_model), the inputs of this layer at all positions so far.
+            x: (B, T_d, d_model), the inputs to this layer at all positions so far.
             encoder_out, encoder_padding_mask, self_attn_padding_mask, self_attn_mask: as in `forward`.
             cache: (B, T_d - 1, d_model), this layer's outputs at the earlier positions. None means that nothing is
                 cached yet: compute all positions of x.
@@ -168,7 +168,7 @@ class TransformerDecoder(nn.Module):
     ) -> tuple[torch.Tensor, list[torch.Tensor]]:
         """Decode one step: every layer computes its last position only.
 
-        The result of a layer (its cache with the new position) is the input of the layer above, because the layer
+        The result of a layer (its cache with the new position) is the input to the layer above, because the layer
         above attends to all positions.
 
         Args:

@@ -81,7 +81,7 @@ def generate(
 ) -> torch.Tensor:
     """Continue prompts, token by token: read the prompt, then each new token with the cache.
 
-    Without a generator, take the best token at every step (greedy; the last three arguments do not matter). With a
+    Without a generator, take the best token at every step (greedy; the last three arguments are ignored). With a
     generator, draw each token from the softmax of `filter_logits(logits, temperature, top_k, top_p)`. Draw all random
     numbers from this generator, so that the same seed gives the same text. How you draw is up to you, for instance with
     `torch.multinomial(probabilities, 1, generator=generator)`.

@@ -76,7 +76,7 @@ class SwiGLU(nn.Module):
         self.W_down = nn.Linear(d_ff, d_model, bias=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Apply the network to each position by itself. silu(z) = z * sigmoid(z) is applied only to the gate.
+        """Apply the network to each position separately. silu(z) = z * sigmoid(z) is applied only to the gate.
 
         Args:
             x: (..., d_model).

@@ -30,7 +30,7 @@ def masked_softmax(scores: torch.Tensor, valid_lens: torch.Tensor | None = None)
         valid_lens = valid_lens[:, None]  # (B,) -> (B, 1): the same length for all queries
     positions = torch.arange(scores.size(-1), device=scores.device)
     forbidden = positions >= valid_lens[:, :, None]  # (T_k,) and (B, T_q or 1, 1) -> (B, T_q or 1, T_k)
-    # A large finite number, not -inf: the softmax of a row of -inf is NaN.
+    # The lowest finite number, not -inf: the softmax of a row of -inf is NaN.
     return torch.softmax(scores.masked_fill(forbidden, torch.finfo(scores.dtype).min), dim=-1)
     ### END SOLUTION
 
@@ -75,7 +75,7 @@ class DotProductAttention(nn.Module):
 
 
 class BilinearAttention(nn.Module):
-    """Attention with the score q^T M k / sqrt(key_size), for queries and keys of different sizes.
+    """Attention with the score q^T M k / sqrt(key_size), for queries and keys whose sizes may differ.
 
     `attention_weights` holds the weights of the last call, before dropout, (B, T_q, T_k). It is empty before the
     first call.

@@ -26,8 +26,8 @@ def online_softmax_step(
         m: (..., Q); -inf for a query that has read nothing.
         total: (..., Q); 0 for such a query.
         acc: (..., Q, D_v); 0 for such a query.
-        scores: of the new keys, (..., Q, K); -inf where a query may not attend.
-        v: values of the new keys, (..., K, D_v).
+        scores: the scores of the new keys, (..., Q, K); -inf where a query may not attend.
+        v: the values of the new keys, (..., K, D_v).
 
     Returns:
         The new m, total and acc. For a query that could not attend to any key so far, m is still -inf, the sums are

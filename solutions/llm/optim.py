@@ -24,7 +24,7 @@ class AdamW(torch.optim.Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
         """Move every parameter that has a gradient g. In step t of a parameter p, counted from 1:
 
-            m = beta1 m + (1 - beta1) g             the mean of gradients; m and v begin at 0
+            m = beta1 m + (1 - beta1) g             the mean of gradients; m and v start at 0
             v = beta2 v + (1 - beta2) g^2           the mean of squared gradients
             p = p - lr * weight_decay * p           the decay uses neither m nor v
             p = p - lr * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
@@ -58,7 +58,7 @@ class AdamW(torch.optim.Optimizer):
 def orthogonalise(G: torch.Tensor, steps: int = 5) -> torch.Tensor:
     """Bring the singular values of a matrix close to 1 without computing them (Newton-Schulz; Jordan and others, 2024).
 
-    First, X = G / (norm of G + 1e-7), with the Frobenius norm: the root of the sum of all squares. Then, `steps` times,
+    First, X = G / (norm of G + 1e-7), with the Frobenius norm (square root of the sum of squares). Then, `steps` times,
 
         A = X X^T,   X = a X + (b A + c A A) X   with a, b, c = 3.4445, -4.7750, 2.0315
 
@@ -66,7 +66,7 @@ def orthogonalise(G: torch.Tensor, steps: int = 5) -> torch.Tensor:
 
     Args:
         G: (n, m).
-        steps: how often to repeat.
+        steps: the number of repetitions.
 
     Returns:
         (n, m). A matrix of zeros stays a matrix of zeros.
@@ -84,7 +84,7 @@ def orthogonalise(G: torch.Tensor, steps: int = 5) -> torch.Tensor:
 
 
 class Muon(torch.optim.Optimizer):
-    """Momentum with orthogonalised steps (Jordan and others, 2024); for matrices of hidden layers only."""
+    """Momentum with orthogonalised steps (Jordan and others, 2024); only for matrices of hidden layers."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Muon(torch.optim.Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
         """Move every matrix p, (n, m), that has a gradient g:
 
-            u = momentum * u + g                                 u begins at 0
+            u = momentum * u + g                                 u starts at 0
             direction = orthogonalise(g + momentum * u)          Nesterov: the gradient counts once more
             p = p - lr * weight_decay * p
             p = p - lr * sqrt(max(1, n / m)) * direction
@@ -152,11 +152,11 @@ def wsd(step: int, total: int, warmup: int, decay: int, floor: float = 0.0) -> f
 
     In the first `warmup` steps it rises: (step + 1) / warmup, so that it is 1 in the last of them. In the last `decay`
     steps it falls: floor + (1 - floor) * (total - step) / decay, so that it is still 1 in the first of them. In between
-    it is 1. From step `total` on, after the training, it is `floor`. Warm-up and decay do not overlap.
+    it is 1. From step `total` on, after training, it is `floor`. Warm-up and decay do not overlap.
 
     Args:
-        step: the number of the step, beginning with 0; it may be larger than `total`.
-        total: the number of steps of the whole training.
+        step: the number of the step, counted from 0; it may be larger than `total`.
+        total: the number of steps in the whole training.
         warmup, decay: the number of steps in which the factor rises and falls; 0 is allowed.
         floor: the smallest factor, reached at the end.
 

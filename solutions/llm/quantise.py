@@ -1,4 +1,4 @@
-"""Stage 6: weights in few bits: symmetric rounding in groups, and two four-bit numbers in one byte."""
+"""Stage 6, low-bit weights: symmetric rounding in groups, and two four-bit numbers in one byte."""
 
 import torch
 from torch import nn
@@ -9,7 +9,7 @@ def quantise(W: torch.Tensor, bits: int, group: int) -> tuple[torch.Tensor, torc
 
     With top = 2^(bits - 1) - 1, the scale of a group is its largest absolute value divided by top, or 1 if all its
     weights are 0. Each weight is divided by its scale and rounded to the nearest whole number, as `torch.round` does.
-    So the numbers go from -top to top.
+    So the numbers range from -top to top.
 
     Args:
         W: (out, in), where `in` is a multiple of `group`.

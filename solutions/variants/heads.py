@@ -32,7 +32,7 @@ class AttentionHead(nn.Module):
         """Attend from every position to the positions that the mask allows.
 
         Divide the scores by the square root of d_head, not of d_model. Apply dropout to the weights, after the softmax.
-        Scores may be very large or very small, such as 1000 or -1000.
+        Scores may be very high or very low, such as 1000 or -1000.
 
         Args:
             x: (B, T, d_model), the input for queries, keys and values.

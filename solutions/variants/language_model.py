@@ -47,7 +47,7 @@ class Block(nn.Module):
 class AbstractTransformer(nn.Module, ABC):
     """The common parts of a language model and a tagger. The class has no `forward`, so it cannot be instantiated.
 
-    It has token embeddings, position embeddings, dropout, the layers, and a last norm. The initial values are small:
+    It has token embeddings, position embeddings, dropout, the layers, and a final norm. The initial values are small:
     weights from N(0, 0.02), biases 0.
     """
 

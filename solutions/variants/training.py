@@ -43,7 +43,7 @@ def smoothed_loss(logits: torch.Tensor, targets: torch.Tensor, padding_idx: int,
 
 
 def warmup_rate(step: int, peak: float, warmup: int) -> float:
-    """The learning rate of the 2017 paper (section 5.3): up in a straight line, then down with 1 / sqrt(step).
+    """The learning rate of the 2017 paper (section 5.3): up in a straight line, then down as 1 / sqrt(step).
 
     It reaches `peak` at step `warmup`. Before that, it is proportional to the step; after that, to 1 / sqrt(step). At
     step 4 * warmup it is half of `peak`.
@@ -87,7 +87,7 @@ def cosine_rate(step: int, peak: float, warmup: int, total: int, floor: float) -
 
 
 def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> float:
-    """Shorten the gradient of all parameters together, in place, if it is longer than `max_norm`.
+    """Scale down the gradient of all parameters together, in place, if its norm is above `max_norm`.
 
     Treat all gradients as one long vector. Its norm is the square root of the sum of the squares of all elements. If
     the norm is larger than `max_norm`, multiply every gradient by max_norm / norm, which keeps the direction. Otherwise
@@ -96,7 +96,7 @@ def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> float
     Args:
         parameters: parameters after `backward()`. This may be an iterator such as `model.parameters()`, which you can
             loop over only once.
-        max_norm: the largest allowed norm, larger than 0.
+        max_norm: the largest allowed norm, above 0.
 
     Returns:
         the norm before clipping, a float (or a tensor without axes).
@@ -116,7 +116,7 @@ def train_step(
 ) -> float:
     """One update of a model:
 
-    1. switch the model to training mode, so that dropout works;
+    1. switch the model to training mode, so that dropout is active;
     2. set the learning rate of all parameter groups of the optimizer to `rate`;
     3. reset the gradients of the previous step;
     4. compute the loss, model.loss(*batch), and its gradients;

@@ -213,7 +213,7 @@ def test_the_cells_that_the_coverage_names_exist():
     """Notebooks of the first assignment are named without it."""
     known = {name.removesuffix(".ipynb"): {id for id, _, _ in cells(name)} for name in ALL}
     known |= {name.partition("/")[2]: ids for name, ids in known.items() if name.startswith(f"{ASSIGNMENT.name}/")}
-    text = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8").partition("## What has no cell")[0]
+    text = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8").partition("## Items without a cell")[0]
     for row in re.findall(r"^\| (?:\d{3}-.*?) \| (.*) \| (.*) \|$", text, re.MULTILINE):
         notebooks = [name for name in row[0].split(", ") if name in known]
         for cell in re.findall(r"\b[a-z][a-z]+(?:-[a-z0-9]+)+\b", re.sub(r"\([^)]*\)|`[^`]*`", "", row[1])):

@@ -65,7 +65,7 @@ def project(tmp_path_factory) -> Project:
     course = Project(tmp_path_factory.mktemp("kit") / "course")
     assert init([str(course.folder)]) == 0
     before = course.files()
-    assert "It works as it is" in course.autograder("new", "toy")
+    assert "It already works" in course.autograder("new", "toy")
     after = course.files()
     assert {name: after[name] for name in before} == before
     assert {name.rpartition("/")[0].replace(TOY, "") for name in after.keys() - before.keys()} == {
@@ -410,7 +410,7 @@ def test_nothing_is_overwritten(project):
 
 
 def test_wrong_usage_of_the_audit():
-    with pytest.raises(UserError, match="there is no check speed; there are manifest, texts"):
+    with pytest.raises(UserError, match="there is no check speed; the checks are manifest, texts"):
         audit(["transformer", "speed"])
     with pytest.raises(UserError, match="there is no assignment 'none'"):
         audit(["none"])

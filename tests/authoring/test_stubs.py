@@ -71,14 +71,14 @@ def g():
         ("    return inner()\n    ### END SOLUTION\n", "    return inner()\n", "line 22: BEGIN SOLUTION without END"),
         ("        # Then the rest.", "        ### END SOLUTION", "line 14: END SOLUTION without BEGIN"),
         ("            x = math.sqrt(x)", "            ### BEGIN SOLUTION", "line 12: a region begins inside"),
-        ("        # Then the rest.", "        # begin solution", "line 14: a mark is a line"),
-        ("        # Then the rest.", "        return x  ### END SOLUTION", "line 14: a mark is a line"),
+        ("        # Then the rest.", "        # begin solution", "line 14: a marker is a line"),
+        ("        # Then the rest.", "        return x  ### END SOLUTION", "line 14: a marker is a line"),
         ("        x += 1", "        # nothing", "line 15: the region contains no code"),
         ("        x += 1\n        ### END SOLUTION\n", "        x += 1\n", "line 21: a region begins inside"),
         (
             "    ### BEGIN SOLUTION\n    def inner",
             "### BEGIN SOLUTION\n    def inner",
-            "line 22: the mark must be indented",
+            "line 22: the marker must be indented",
         ),
         ("def g():\n    ###", "def h():\n    ###", "the manifest has students write g"),
         (

@@ -102,7 +102,7 @@ def test_who_comes_second_is_told(folder):
             for on in ("nosuch", "test_nope", "test_p.nope", "test_q.values")
         ),
         ("requests", {"student": "anna-lee", "request": ""}, "needs a student and a request"),
-        ("grades", ROW, "a change has a table"),
+        ("grades", ROW, "a change needs a table"),
     ],
 )
 def test_what_batch_would_refuse_is_refused_at_once(folder, table, row, said):

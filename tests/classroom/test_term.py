@@ -58,7 +58,7 @@ def test_a_group_has_one_time_whoever_it_is_given_for(course, tmp_path, capsys, 
     by_name = finals(tmp_path)
     alice, bob, cleo = ("Alice Oz", "Bob Oz", "Cleo Li") if roster else ("alice", "bob", "cleo")
     assert (by_name[alice], by_name[bob], by_name[cleo]) == (f"{grade}.00", f"{grade}.00", "40.00")
-    assert "with their arithmetic; 0 have none yet.\n" in capsys.readouterr().out
+    assert "and their calculation; 0 have none yet.\n" in capsys.readouterr().out
     assert export("csv", "transformer", "--out", "grades.csv") == 0
     grades = {row["student"]: row["grade"] for row in details_of(tmp_path / "grades.csv")}
     assert grades == {"alice": f"{grade}.00", "bob": f"{grade}.00", "cleo": "40.00"}
@@ -88,7 +88,7 @@ def test_slip_days_are_those_of_the_whole_group(course, tmp_path):
 def test_who_has_no_final_grade_yet_is_named(course, capsys):
     plan(course, PLAN, {"cleo": "2026-10-01 10:00"})
     assert main(["term"]) == 0
-    assert "with their arithmetic; 2 have none yet: alice, bob.\n" in capsys.readouterr().out
+    assert "and their calculation; 2 have none yet: alice, bob.\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("settings", ['match = "id"\n', "", 'match = "id"\nroster = "roster.csv"\n'])

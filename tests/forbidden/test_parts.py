@@ -46,6 +46,13 @@ ANSWERS = {
         COSINE,
         "M.torch.optim.lr_scheduler.CosineAnnealingLR(torch.optim.SGD([nn.Parameter(torch.ones(1))]), total)",
     ),
+    "operator in place": ("layers", GELU, "M.torch.ops.aten.gelu_(x.clone())"),
+    "loss operator": (
+        "training",
+        LOSS,
+        f"M.torch.ops.aten.cross_entropy_loss({FLAT}, None, 1, padding_idx, smoothing)",
+    ),
+    "fused rms": ("modern", RMS, "M.torch.ops.aten._fused_rms_norm(x, self.weight.shape, self.weight, self.eps)[0]"),
     "rms": ("modern", RMS, "M.F.rms_norm(x, self.weight.shape, self.weight, self.eps)"),
 }
 
@@ -162,6 +169,21 @@ def test_what_is_allowed_works_in_the_text_and_in_a_worker(workers):
             student.mha.layer()
     finally:
         student.close()
+
+
+@pytest.mark.parametrize("owner", ["_C._VariableFunctions", "_VF", "ops.aten", "nn.functional"])
+def test_a_part_is_refused_in_every_table_of_torch(workers, owner):
+    text = f"import torch\ndef norm():\n    return torch.{owner}.layer_norm(torch.ones(2, 3), (3,))\n"
+    for forbids in ((), ("F.layer_norm",)):
+        student = Student(workers, Code({"layers": text}, {}, ("layers",), forbids=forbids))
+        try:
+            if forbids:
+                with pytest.raises(Exception, match="layer_norm is a ready-made part"):
+                    student.layers.norm()
+            else:
+                assert student.layers.norm().shape == (2, 3)
+        finally:
+            student.close()
 
 
 def test_the_audit_finds_names_that_torch_does_not_have_or_that_are_let_through(workers, monkeypatch):

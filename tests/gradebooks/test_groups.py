@@ -154,7 +154,7 @@ def test_a_comparison_has_members_like_everybody_else(tmp_path, capsys):
     write_results(tmp_path / "new", new, tmp_path / "who.csv")
     assert main(["compare", str(old), str(tmp_path / "new")]) == 1
     said = capsys.readouterr().out
-    assert said.startswith("5 students: 2 gain, 2 lose, 0 differ otherwise.\n")
+    assert said.startswith("5 students: 2 gain, 2 lose, 0 differ in other ways.\n")
     for name in ("anna", "bob"):
         why = "no grade in the new run: 2 different submissions of the group team: keep one"
         assert f"{name}: 20 -> no grade (-20)\n  {why}\n" in said

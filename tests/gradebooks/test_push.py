@@ -199,7 +199,7 @@ def test_the_token_is_needed_and_goes_nowhere_else(graded, capsys, monkeypatch, 
     with running(FakeCanvas(NUMBERS) if kind == "canvas" else FakeMoodle(NUMBERS)) as fake:
         fake.trouble = [302]
         assert push(kind, graded, fake) == 2
-        assert "leads to another address" in capsys.readouterr().err
+        assert "redirects to a different address" in capsys.readouterr().err
         monkeypatch.setenv(f"{kind.upper()}_TOKEN", "wrong")
         assert push(kind, graded, fake) == 2
         said = capsys.readouterr().err

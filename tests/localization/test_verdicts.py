@@ -41,7 +41,7 @@ REPEATED = {
     "graph": (
         *("transformer", "encoder", "encoder", "    hidden = self.activation_fn(self.fc1(x))"),
         "    x = x.detach()\n        hidden = self.activation_fn(self.fc1(x))",
-        "It takes numbers out of the autograd graph.",
+        "It detaches values from the autograd graph.",
     ),
 }
 
@@ -79,7 +79,7 @@ def test_a_missing_call_is_said_to_be_missing(workers):
         if test.pointed
     ]
     assert f"missing before training.py:{line}:" in told(tests)
-    assert "With a call of optimizer.zero_grad() before this line, the result is right." in told(tests)
+    assert "With a call to optimizer.zero_grad() before this line, the result is right." in told(tests)
     assert f"training.py:{line} is" not in told(tests)
     assert [mark.gap for test in tests for mark in test.marks if mark.line == line] == [True] * len(tests)
 

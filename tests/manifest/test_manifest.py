@@ -90,7 +90,7 @@ WRONG = {
     'title = "Small"': ("title = 2", "title must be a string, not a whole number"),
     'title = "First"': ('title = " "', r"stage 1 \(first\): title is empty"),
     '["one", "two"]': ('["one", "two", "one"]', "modules names one twice"),
-    'modules = ["one", "two"]': ("modules = [1]", "modules must be a list of strings, but 1 is in it"),
+    'modules = ["one", "two"]': ("modules = [1]", "modules must be a list of strings, but contains 1"),
     'les = ["one", "two"]': (
         'les = ["one", "two", "three"]',
         r"modules names three, but there is no standins/three\.py",

@@ -118,12 +118,12 @@ def test_two_runs_are_compared(graded, tmp_path, capsys):
     shutil.copytree(out, tmp_path / "old")
     shutil.copytree(submissions, tmp_path / "in")
     assert main(["compare", str(tmp_path / "old"), str(out)]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "2 students: 0 gain, 0 lose, 0 differ otherwise."
+    assert capsys.readouterr().out.splitlines()[-1] == "2 students: 0 gain, 0 lose, 0 differ in other ways."
     decide(tmp_path / "old", ("bob", TEST, "2", "shown in the lab", "N. N.", ""))
     (tmp_path / "old" / "results" / "anna.json").unlink()
     assert main(["compare", str(tmp_path / "old"), str(out), "--out", str(tmp_path / "x.csv")]) == 1
     said = capsys.readouterr().out
-    assert said.startswith("2 students: 1 gain, 1 lose, 0 differ otherwise.")
+    assert said.startswith("2 students: 1 gain, 1 lose, 0 differ in other ways.")
     assert "bob: 2 -> 0 (-2)" in said
     assert f"pe.{TEST}: not started, 2 -> not started, 0 of {FULL['pe']:g}" in said
     assert "anna: no grade -> " in said

@@ -2,6 +2,7 @@
 
 import csv
 import random
+import time
 import unicodedata
 import zipfile
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import pytest
 from autograder.classroom.batch import main as batch
 from autograder.classroom.left_out import LeftOut
 from autograder.submissions.find_submissions import find_submissions, take_in
-from autograder.submissions.loose_files import uploads
+from autograder.submissions.loose_files import is_module, uploads
 from autograder.submissions.read_submission import HANDED_OUT
 from autograder.submissions.untrusted_files import name_of
 from autograder.submissions.which_assignment import assignment_of_class
@@ -340,7 +341,7 @@ def test_what_was_handed_out_is_counted_and_what_a_student_added_is_named(tmp_pa
     assert {path for path, reason in why.items() if reason == HANDED_OUT} == {
         *("alice/grade.py", "alice/autograder/", "alice/course/")
     }
-    assert "2 files (alice/draft.txt, alice/course/mha.py) of students" in str(left_out)
+    assert "2 files (alice/draft.txt, alice/course/mha.py) handed in but not counted" in str(left_out)
     assert "3 files and folders of the handout" in str(left_out)
 
 
@@ -359,8 +360,8 @@ def test_what_is_not_graded_is_said_everywhere(tmp_path, capsys):
     assert batch([str(place), "--out", str(out), "--visible-only", *CONFINED]) == 0
     assert list(rows(out)) == ["van_dammekim_102"]
     line = (
-        "Not graded: 1 file (ben_pe.py) without a student, 1 file (van_dammekim_102_9003_essay.pdf) of students that "
-        "does not count, 1 ignored by name; not-graded.csv lists all, with the reason."
+        "Not graded: 1 file (ben_pe.py) without a student, 1 file (van_dammekim_102_9003_essay.pdf) handed in but "
+        "not counted, 1 ignored by name; not-graded.csv lists them all, with reasons."
     )
     assert line in capsys.readouterr().out.splitlines()
     assert line in (out / "report.html").read_text(encoding="utf-8")
@@ -370,6 +371,36 @@ def test_what_is_not_graded_is_said_everywhere(tmp_path, capsys):
         *(("ben_pe.py", ""), (".DS_Store", ""), ("van_dammekim_102_9003_essay.pdf", "van_dammekim_102"))
     ]
     assert all(row["why"] for row in table)
+
+
+SPACED = ["山田\u3000太郎", "می\u200cخوش", "Anne\N{NO-BREAK SPACE}Lee", "क्\u200dष"]
+
+
+@pytest.mark.parametrize("name", SPACED)
+@pytest.mark.parametrize("form", ["folder", "zip"])
+def test_spaces_and_joiners_of_all_scripts_are_part_of_names(tmp_path, form, name):
+    files: Files = {**below(name), **below("ben")}
+    if form == "zip":
+        (tmp_path / "class.zip").write_bytes(zipped(files))
+    path = write(tmp_path / "class", files) if form == "folder" else tmp_path / "class.zip"
+    found = read_all(path)
+    assert sorted(found) == sorted([name, "ben"])
+    assert not found[name].unreadable
+
+
+@pytest.mark.parametrize("char", ["\n", "\x1b", "\N{RIGHT-TO-LEFT OVERRIDE}", "\N{ZERO WIDTH NO-BREAK SPACE}"])
+def test_characters_that_change_what_is_shown_are_no_part_of_names(tmp_path, char):
+    (tmp_path / "class.zip").write_bytes(zipped({**below(f"anna{char}"), **below("ben"), **below("carl")}))
+    assert sorted(read_all(tmp_path / "class.zip")) == ["ben", "carl"]
+
+
+@pytest.mark.parametrize("number", ["-1", "(1)", " (1)", "_1", "_LATE_1_1"])
+def test_names_with_many_numbers_take_little_time(number):
+    names = [f"{n:04}{number * (240 // len(number))}.py" for n in range(4000)]
+    before = time.process_time()
+    assert len(uploads(names)) <= len(names)
+    assert not any(is_module(name, ["mha"]) for name in names)
+    assert time.process_time() - before < 3
 
 
 @pytest.mark.parametrize("name", ["müller", "李小龙", "Ångström", "ascii"])

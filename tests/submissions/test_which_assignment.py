@@ -129,4 +129,4 @@ def test_results_of_a_different_class_are_never_replaced(tmp_path, capsys):
     assert {path: path.read_bytes() for path in kept} == kept
     hand_in(others, {"anna": TRANSFORMER})
     assert batch([str(others), *arguments]) == 0
-    assert "graded before: ben." in capsys.readouterr().out
+    assert "in grades.csv: ben." in capsys.readouterr().out

@@ -42,7 +42,7 @@ class Watcher:
 
     def verdict(self, timeout: float = 40) -> str:
         """What is printed up to the next line that says what is watched."""
-        return self.until("; Ctrl-C ends.", timeout)
+        return self.until("; press Ctrl-C to stop.", timeout)
 
     def until(self, words: str, timeout: float = 40) -> str:
         """What is printed up to a line with these words."""

@@ -57,7 +57,7 @@ def test_other_libraries_are_missing_everywhere(text, some_workers):
         assert report.points == 0
         message = report.tests[0].message
         assert message.startswith(f"ModuleNotFoundError: No module named '{library}': {library} is not available")
-        assert "graded run, which has the standard library, numpy, torch, einops, tqdm and matplotlib" in message
+        assert "graded run, which offers the standard library, numpy, torch, einops, tqdm and matplotlib" in message
 
 
 # Of `course` too: what a confined worker does not have is missing in a student's own run.

@@ -1,4 +1,4 @@
-"""Checks of attention whose scores may be wrong: lengths and stored weights are judged by the student's own weights."""
+"""Checks for attention whose scores may be wrong: lengths and stored weights are judged by the student's weights."""
 
 from typing import Any
 
@@ -66,7 +66,7 @@ class AttendingTestCase(StageTestCase):
         self.checks += 1
         first = np.repeat(result[..., :1], 12, axis=-1)
         if compare_own("the result", X, result, first, LIMITS[self.student.dtype], None):
-            wrong = "in training mode, dropout changes single features of the result: apply it to the weights"
+            wrong = "in training mode, dropout changes individual features of the result: apply it to the weights"
             self.wrong(
                 wrong,
                 "All features of the values are equal here, so the features of the result should be too.",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import torch
 
 SENTENCES = Path(__file__).with_name("visible") / "sentences.tsv"
-SHARP = 2.0  # attention with larger W_q and W_k is more peaked, and shows mistakes better
+SHARP = 2.0  # attention with larger W_q and W_k is more peaked, and reveals more mistakes
 MAX_OUTPUT_LENGTH = 30
 TRANSLATED = 4  # sentences
 PADDED = 20  # columns after the longest sentence: this much padding misleads a decoder that attends to it
@@ -212,7 +212,7 @@ def tiny(modules: SimpleNamespace) -> Tensors:
     src = torch.tensor([[3, 7, 4, 2], [5, 9, 6, 1], [8, 10, 1, 1]])
     call: dict[str, Any] = {"src": src, "src_lengths": torch.tensor([4, 3, 2]), "max_output_length": 5}
     for _ in range(1000):
-        model = modules.seq2seq.Seq2Seq(**TINY, eos_idx=-1).double().eval()  # nothing is eos
+        model = modules.seq2seq.Seq2Seq(**TINY, eos_idx=-1).double().eval()  # no token is eos
         weights = {name: 2 * random(rng, *weight.shape) for name, weight in model.state_dict().items()}
         model.load_state_dict(weights)
         first, *_, last = (tokens := model.translate(**call))

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
     from course.checkpoint import Checkpoint
 
-SHARP = 2.0  # attention with larger W_q and W_k is more peaked, and shows mistakes better
+SHARP = 2.0  # attention with larger W_q and W_k is more peaked, and reveals more mistakes
 MAX_OUTPUT_LENGTH = 40
 TRANSLATED = 4  # sentences; greedy decoding is the slowest part of grading
 SCORED = 10  # sentence pairs whose scores are stored; for the others, only the predicted tokens
-STORED_COLUMNS = 256  # of the vocabulary, in the test of the decoder's scores
+STORED_COLUMNS = 256  # columns of the vocabulary that are stored, in the test of the decoder's scores
 CLEAR = 1e-3  # two scores closer than this are a near tie
 
 Tensors = dict[str, Any]
@@ -79,7 +79,7 @@ def mha(modules: SimpleNamespace, rng: np.random.Generator) -> Tensors:
 
 
 def pe(modules: SimpleNamespace, rng: np.random.Generator) -> Tensors:
-    """A 15 x 32 table, and embeddings that are shorter."""
+    """A 15 x 32 table, and embeddings of fewer positions."""
     encoding = modules.pe.PositionalEncoding(32, 15)
     x = random(rng, 4, 9, 32)
     return {"pe/table": encoding.pe, "pe/x": x, "pe/output": encoding(x)}
@@ -193,7 +193,7 @@ def tiny(modules: SimpleNamespace) -> Tensors:
         name: torch.from_numpy(value) if isinstance(value, np.ndarray) else value
         for name, value in TINY_SENTENCES.items()
     }
-    (first, second), _ = model(-1).inference(**call)  # nothing is eos
+    (first, second), _ = model(-1).inference(**call)  # no token is eos
     eos = int(first[2])
     if eos in first[:2] or eos in second or len(set(second.tolist())) < len(second):
         raise UserError(f"no token ends one small sentence and not the other: {first.tolist()}, {second.tolist()}")

@@ -118,7 +118,7 @@ def check_buffer(case: StageTestCase, encoding: ObjectProxy, x: np.ndarray) -> N
     if trained:
         case.wrong("the table is trained", "It is a buffer: the model learns everything else, but not positions.")
     if "pe" not in encoding.shapes():
-        saved = "Saving a model stores its state_dict, and this table is missing there."
+        saved = "Saving a model stores its state_dict, and this table is missing from it."
         case.wrong("the table pe is not saved with the model", saved)
 
 
@@ -241,7 +241,7 @@ class TrainedTestCase(StageTestCase):
             )
             return call(still)
 
-        recipes = {}  # of the calls in training mode, by dropout probability
+        recipes = {}  # the replays of the calls in training mode, by dropout probability
 
         def trained(p: float) -> Any:
             layer = build(p)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-SHARP = 2.0  # attention with larger W_q and W_k is more peaked, and shows mistakes better
+SHARP = 2.0  # attention with larger W_q and W_k is more peaked, and reveals more mistakes
 
 
 def random_weight(rng: np.random.Generator, name: str, shape: tuple[int, ...]) -> np.ndarray:

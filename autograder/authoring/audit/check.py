@@ -21,11 +21,11 @@ class Check(Protocol):
         """Return the names of the items to check. Must be fast: tests call it before they run anything."""
 
     def problems(self, subject: Subject, item: str) -> Iterable[str]:
-        """Return the problems of an item, one sentence each."""
+        """Return the problems with an item, one sentence each."""
 
 
 def look_at(check: Check, subject: Subject, item: str) -> list[str]:
-    """Return the problems of an item; a crash of the check itself is also a problem."""
+    """Return the problems with an item; a crash of the check itself is also a problem."""
     try:
         return list(check.problems(subject, item))
     except Exception as error:  # reported, whatever it is

@@ -111,7 +111,7 @@ def main(arguments: list[str]) -> int:
     work_on(args.name)
     chosen = assignment(args.name)
     if unknown := [name for name in args.check if name not in CHECKS]:
-        raise UserError(f"there is no check {unknown[0]}; there are {', '.join(CHECKS)}")
+        raise UserError(f"there is no check {unknown[0]}; the checks are {', '.join(CHECKS)}")
     if args.jobs < 1:
         raise UserError(f"--jobs must be at least 1, not {args.jobs}")
     names = [name for name in CHECKS if name in args.check] or list(CHECKS)

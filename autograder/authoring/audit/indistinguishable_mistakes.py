@@ -23,7 +23,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
             yield f"{mistake.id} looks the same as {', '.join(alike) or 'no other'}, but declares {mistake.same_as}"
     for mistake in subject.mistakes.values():
         if mistake.stage == item and mistake.seen_by == "hidden" and mistake.same_as:
-            yield f"{mistake.id} passes the visible tests, so it cannot look the same there as another mistake"
+            yield f"{mistake.id} passes the visible tests, so it cannot look like another mistake there"
 
 
 def look_alike(some: tuple[Ran, ...], others: tuple[Ran, ...]) -> bool:

@@ -70,4 +70,4 @@ def _of_stage(subject: Subject, stage: Stage) -> Iterator[str]:
     needed = {one for other in chosen.stages if stage.name in other.builds_on for one in stage.writes}
     for written in sorted(needed):
         if written not in signatures(standins(subject), written.partition(".")[0]):
-            yield f"the stand-ins lack {written}, although other stages build on this one"
+            yield f"the stand-ins lack {written}, although other stages build on this stage"

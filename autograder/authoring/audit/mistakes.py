@@ -40,10 +40,10 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def _warned(subject: Subject, item: str, visible: tuple[Ran, ...]) -> Iterator[str]:
-    """Check each warning's claim about whether hidden tests grade it.
+    """Check whether each warning is right about hidden tests grading the mistake.
 
-    If the warning says that they do, a hidden test of the stage must deduct points. If it says that nobody does, the
-    hidden test of the same name must deduct none. If a test fails, the warnings of the same function are not shown; see
+    If the warning says that they do, a hidden test of the stage must deduct points. If it says that no test does, the
+    hidden test of the same name must deduct none. If a test fails, warnings about the same function are not shown; see
     `run_test`.
     """
     if not all(ran.passed for ran in visible):
@@ -91,6 +91,6 @@ def _named(subject: Subject, mistake: Mistake) -> Iterator[str]:
     known = {ran.result.name: known_signatures(subject.assignment.name, ran.result.name) for ran in results}
     names = {named.mistake for named in name_mistakes(failed, passed, known, "float64").values()}
     if not names and not all(only_through(mistake.module, shown).place == ELSEWHERE for shown in failed.values()):
-        yield "it is not named: python -m autograder expected stores what it shows"
+        yield "it is not named: python -m autograder expected stores its results"
     if wrong := names - {mistake.id, *mistake.same_as}:
         yield f"it is named {', '.join(sorted(wrong))}: declare same_as, or change a test so that they differ"

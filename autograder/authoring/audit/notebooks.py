@@ -67,7 +67,7 @@ def run(notebook: Path, modules: Path, chosen: Assignment) -> list[Any]:
     with tempfile.TemporaryDirectory() as folder:
         for module in chosen.modules:
             shutil.copy(modules / f"{module}.py", folder)
-        # On a busy machine the last outputs of a cell may come late; they would be lost without a word.
+        # On a busy machine the last outputs of a cell may arrive late; they would be lost silently.
         resources = {"metadata": {"path": folder}}
         client = NotebookClient(content, timeout=SECONDS, iopub_timeout=SECONDS, resources=resources)
         client.execute(env=environment, stderr=subprocess.DEVNULL)  # hides warnings about the connection
@@ -75,6 +75,6 @@ def run(notebook: Path, modules: Path, chosen: Assignment) -> list[Any]:
 
 
 def outputs(cell: Any, kind: str) -> list[str]:
-    """Return a cell's output on the stream, or with the MIME type, `kind`."""
+    """Return a cell's outputs whose stream or MIME type is `kind`."""
     streams = [output.text for output in cell.outputs if output.get("name") == kind]
     return streams + [output.data[kind] for output in cell.outputs if kind in output.get("data", {})]

@@ -18,7 +18,7 @@ from autograder.sandbox.remote_modules import Student
 
 PROMISE = "what the manifest forbids in a stage is refused there under any name"
 QUICK = None
-# Runs in a worker of the stage and returns which names of torch are refused. The text search detects none of them.
+# Runs in a worker of the stage and returns which of torch's names are refused. The text search detects none of them.
 PROBE = """
 import torch
 def refused():

@@ -11,7 +11,7 @@ from autograder.manifest import Stage
 from course.errors import UserError
 from course.location import course_folder
 
-PROMISE = "the release is current, graded cells have their points, no solution is in it"
+PROMISE = "the release is current and reveals no solution; graded cells have their points"
 QUICK = None
 
 

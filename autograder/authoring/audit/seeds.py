@@ -32,7 +32,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def _deterministic(subject: Subject, name: str) -> Iterator[str]:
-    """Check that the reference results are equal for equal seeds and different for different seeds."""
+    """Check that the reference results are the same for the same seed and differ for different seeds."""
     stage = subject.assignment.stage(name)
     for test in stage.points:
         books = [AnswerBook(subject.assignment, subject.workers, seed) for seed in (SAME, SAME, OTHER)]
@@ -42,7 +42,7 @@ def _deterministic(subject: Subject, name: str) -> Iterator[str]:
         elif not (first or again or other):
             continue  # the test needs no reference: the expected result follows from its inputs
         elif not same(first, again):
-            yield f"{test} differs between two runs with one seed: take random numbers only from self.rng"
+            yield f"{test} differs between two runs with the same seed: take random numbers only from self.rng"
         elif same(first, other):
             yield f"{test} is the same with two seeds: it can be memorised"
 

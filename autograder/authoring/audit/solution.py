@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from autograder.authoring.audit.subject import Subject
 
-PROMISE = "the solution gets full marks, end to end too"
+PROMISE = "the solution gets full marks, including end to end"
 QUICK = None
 
 

@@ -42,7 +42,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
         for ran in subject.run(with_standins(subject.code(subject.solution, stage), stage, stage.uses[name]), stage):
             for part in ran.result.parts or (ran.result,):
                 if part.status != "passed" and stage.graded_by(ran.result.name, part.name) == name:
-                    yield f"with stand-ins for what {name} uses, {ran}"
+                    yield f"with stand-ins for the functions that {name} uses, {ran}"
         return
     stage = subject.assignment.stage(name)
     sources = subject.solution

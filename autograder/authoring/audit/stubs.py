@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from autograder.authoring.audit.subject import Subject
 
-PROMISE = "stubs get 0, and each says which stage it belongs to"
+PROMISE = "stubs get 0, and each names its stage"
 QUICK = 6
 
 

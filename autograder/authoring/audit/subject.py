@@ -104,7 +104,7 @@ class Subject:
         return grade(submission, self.assignment, self.workers, stages or None, hidden_seed=seed, book=book)
 
     def book(self, seed: int) -> AnswerBook:
-        """Return the reference answers to the hidden tests of a seed."""
+        """Return the reference answers to the hidden tests with a given seed."""
         return self.once(("book", seed), lambda: AnswerBook(self.assignment, self.workers, seed))
 
     def answers(self, stage: Stage, test: str, dtype: str, seed: int | None) -> Answers | None:

@@ -71,7 +71,7 @@ def _cells(subject: Subject, notebook: str) -> Iterator[str]:
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", cell.get("id", "")):
             yield f"cell {number} needs an id of words with hyphens, not {cell.get('id', '')!r}"
         if cell.get("outputs") or cell.get("execution_count"):
-            yield f"cell {number} ({cell.get('id')}) keeps outputs: clear them"
+            yield f"cell {number} ({cell.get('id')}) still has outputs: clear them"
     for name, number in Counter(cell.get("id") for cell in cells).items():
         if number > 1:
             yield f"the id {name} occurs {number} times"

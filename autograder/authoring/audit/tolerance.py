@@ -1,4 +1,4 @@
-"""Correct code stays well below the grader's tolerance, and known mistakes well above it, as measured."""
+"""Correct code stays well below the grader's tolerance, and known mistakes stay well above it."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ TWO_THREADS = "\n\nimport torch\n\ntorch.set_num_threads(2)\n"  # appended to a 
 
 @dataclass
 class Measured:
-    """The largest deviation of correct code and the smallest of mistakes, relative to the limit, by precision."""
+    """Correct code's largest deviation and the mistakes' smallest, relative to the limit, by precision."""
 
     correct: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     largest: dict[str, str] = field(default_factory=dict)  # precision -> the code with the largest deviation

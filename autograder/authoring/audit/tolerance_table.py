@@ -13,18 +13,18 @@ from autograder.manifest import Assignment, assignment, every_assignment
 
 BEGINNING = f"""# Tolerance
 
-This page shows how far the grader's limits are from the deviations of correct code and of known mistakes. The limit is
+This page compares the grader's tolerance with the deviations of correct code and of known mistakes. The tolerance is
 {LIMITS["float64"]:g} in float64 and {LIMITS["float32"]:g} in float32, unless a test sets a larger one;
 for gradients it grows with the size of the numbers. `make tolerance` writes this page; `python -m autograder audit`
-fails if correct code or a mistake is within a factor of 10 of a limit.
+fails if correct code or a mistake is within a factor of 10 of a tolerance.
 
 All correct programs for the assignments (with one thread and with two) and all known mistakes were run through the
 visible tests and the hidden tests of one seed. For each mistake, the largest deviation counts; mistakes that show up in
-other ways (a wrong shape, an exception, other tokens) are not in the last columns. Only code that cannot run in float64
-uses float32.
+other ways (a wrong shape, an exception, different tokens) are left out of the last two columns. Only code that cannot
+run in float64 uses float32.
 """
 HEADING = """
-| stage | precision | limit / deviation of correct code | deviation of mistakes / limit | smallest mistake |
+| stage | precision | tolerance / correct code's deviation | mistakes' deviation / tolerance | smallest mistake |
 |---|---|---:|---:|---|
 """
 

@@ -1,13 +1,13 @@
 """Build the autograder for Gradescope: `python -m autograder gradescope build/transformer.zip`.
 
 Upload the archive in "Configure Autograder". It contains everything for grading, including solutions and hidden tests,
-so keep it secret. It also has the seed of the hidden tests, so all students get the same
-tests. Running the command again for the same file keeps the seed, so that grades stay comparable after a correction.
+so keep it secret. It also contains the seed of the hidden tests, so all students get the same tests. Running the
+command again for the same file keeps the seed, so that grades stay comparable after a correction.
 
 In the container the grader runs as root and the code of a submission runs confined. If the kernel has no Landlock (as
 in gVisor), the code runs as the user "nobody" with seccomp. It can read public files, but neither write nor reach a
-network or another process. Only root can read solutions, tests and seed. If that is impossible too, every
-submission gets a result that says that the grader failed, unless the archive was built with `--unconfined`. Then the
+network or another process. Only root can read solutions, tests and seed. If that is impossible too, every submission
+gets a result that says that the grader failed, unless the archive was built with `--unconfined`. With that option the
 code runs unconfined, and each result says so: a hostile submission can read the solution and change its grade.
 """
 
@@ -37,7 +37,7 @@ from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
 from course.location import MARK, project_files
 
-# The imports of the grader. Their versions are in constraints.txt.
+# The packages that the grader imports. Their versions are in constraints.txt.
 PACKAGES = ("torch", "numpy", "safetensors", "sentencepiece", "editdistance", "rapidfuzz", "rich", "tomli")
 TIME_LIMIT = 240.0  # seconds; Gradescope gives a container half a processor and 10 minutes
 MAX_TIME_LIMIT = 480.0
@@ -101,7 +101,7 @@ def from_file(path: Path) -> dict[str, Any]:
         raise UserError(f"cannot read {path}: {error}") from error
     for name, value in options.items():
         if name not in OPTIONS:
-            raise UserError(f"{path}: there is no {name}; there are {', '.join(OPTIONS)}")
+            raise UserError(f"{path}: there is no option {name}; the options are {', '.join(OPTIONS)}")
         if type(value) not in OPTIONS[name] or (name == "hidden_results" and value not in RELEASES):
             raise UserError(f"{path}: {name} cannot be {value!r}")
     return options
@@ -118,8 +118,8 @@ def run(args: argparse.Namespace) -> int:
     files = contents(chosen, Settings(chosen.name, seed, args.time_limit, args.unconfined, args.hidden_results))
     write_zip(args.archive, files, {"setup.sh": 0o755, "run_autograder": 0o755, SETTINGS: 0o600})
     size = args.archive.stat().st_size / 1e6
-    print(f"Wrote {args.archive} ({size:.1f} MB), solutions and hidden tests included: give it to Gradescope only.")
-    print(f"The seed of the hidden tests is {seed}; the same command keeps it.")
+    print(f"Wrote {args.archive} ({size:.1f} MB), solutions and hidden tests included: upload it only to Gradescope.")
+    print(f"The seed of the hidden tests is {seed}; running the command again keeps it.")
     if args.unconfined:
         print("Where its container cannot confine submissions, they run anyway, and a hostile one could cheat.")
     return 0

@@ -1,8 +1,8 @@
-"""Build the student handout: `python -m autograder handout` writes build/transformer-student.zip; `--all` packs all.
+"""Build the student handout: `python -m autograder handout` writes build/transformer-student.zip.
 
-It contains the part of the engine that students use, the assignment's own files, and the library modules, pages and
-pictures that these use, but nothing else. Before the archive is written, its stubs are compared with the solutions,
-and every file is searched for lines of the solution.
+With `--all`, the archive contains all assignments. A handout contains the part of the engine that students use, the
+assignment's own files, and the library modules, pages and pictures that these use, but nothing else. Before the archive
+is written, its stubs are compared with the solutions, and every file is searched for lines of the solution.
 """
 
 import argparse
@@ -34,7 +34,7 @@ from course.errors import UserError, run_command
 from course.location import ENGINE, MARK, course_folder, project_files
 from course.update import RECORD, digest
 
-# The packages of the engine that `python grade.py` and `check` use, and their files that only instructors need.
+# The engine's packages that `python grade.py` and `check` use, and the files in them that only instructors need.
 ROOMS = (
     *(
         "manifest",
@@ -69,8 +69,8 @@ SHOWN = ("base.html", "macros.html", "style.css", "verdict.html", "questions_mac
 # The files of an assignment's folder for students.
 OF_ASSIGNMENT = ("*.py", "visible/*.py", "standins/*.py", "expected/*")
 FILES = ("grade.py", "constraints.txt", "environment.yml", "LICENSE")
-# Packages that only instructors' code needs. Without nbgrader, students' Lab has neither Formgrader nor Create
-# Assignment, and no warning about an exchange directory.
+# Packages that only instructors' code needs. Without nbgrader, students' JupyterLab has no Formgrader, no Create
+# Assignment and no warning about an exchange directory.
 NOT_NEEDED = ("nbgrader", "sqlalchemy", "nbclient", "pygments")
 PACKING = "autograder/authoring/packing"
 GUIDE = "docs/student-guide.md"
@@ -83,7 +83,8 @@ FOR_DEVELOPERS = (
 def shipped(chosen: Assignment) -> list[str]:
     """Return the patterns of the assignment's files, which are copied unchanged.
 
-    A model of an earlier assignment is shipped with that assignment's stand-ins, since notebooks load it into them.
+    A model from an earlier assignment is shipped with that assignment's stand-ins, because notebooks load the model
+    into them.
     """
     owners = {
         next(place_of(assignment) for assignment in every_assignment() if name in assignment.checkpoints)
@@ -104,7 +105,7 @@ def place_of(chosen: Assignment) -> str:
 
 
 def public_config() -> bytes:
-    """Return the course.toml that makes an archive a course: it contains only the path of the assignments."""
+    """Return the course.toml that makes an archive a course: it contains only the path to the assignments."""
     place = course_config().assignments.relative_to(course_folder()).as_posix()
     head = "# This folder is a course: commands find it by this file."
     return f"{head}\n[folders]\nassignments = {json.dumps(place)}\n".encode()
@@ -121,7 +122,7 @@ GITHUB = {**CLASSROOM50, ".github/workflows/grade.yml": "autograder/authoring/pa
 
 
 def contents(chosen: Sequence[Assignment], github: Mapping[str, str] = NOTHING) -> dict[str, bytes]:
-    """Return all files of the handout by path. Its texts are about the first assignment.
+    """Return all files of the handout by path. Its documentation is about the first assignment.
 
     Args:
         github: additional files for a GitHub repository: target path -> path in the project.
@@ -228,7 +229,7 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
 
     The text between `<!-- only NAME -->` and `<!-- end -->` is for one assignment, the text in `<!-- others: ... -->`
     for all others, and the text after `<!-- if PAGE -->` for courses that have this page. `{...}` is filled in from the
-    manifest. `<!-- example: ASSIGNMENT STAGE MODULE -->` names the subject of the examples, which is replaced.
+    manifest. `<!-- example: ASSIGNMENT STAGE MODULE -->` names the assignment that the examples use, which is replaced.
     """
     only = re.compile(r"<!-- only (\w+) -->\n?(.*?)<!-- end -->\n?", re.DOTALL)
     special = chosen.name in {found[1] for found in only.finditer(text)}
@@ -284,7 +285,7 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
 
 
 def aligned(commands: str) -> str:
-    """Align the comments of command lines again, since a name may have become longer."""
+    """Realign the comments on command lines, since a name may have become longer."""
     pairs = [[piece.rstrip() for piece in line.split(" # ", 1)] for line in commands.splitlines()]
     width = max(len(command) for command, _ in pairs)
     return "".join(f"{command.ljust(width)} # {words}\n" for command, words in pairs)
@@ -323,10 +324,10 @@ def run(args: argparse.Namespace) -> int:
     if (other := top_folder(archive)) not in ("", top):
         raise UserError(f"{archive} contains {other}, a different handout: choose another name, or omit the name")
     files = contents(chosen, GITHUB if args.github else CLASSROOM50 if args.classroom50 else NOTHING)
-    # In a folder of its own, since some programs unpack into the current folder.
+    # All files are in one top folder, since some programs unpack into the current folder.
     write_zip(archive, {f"{top}/{name}": data for name, data in files.items()}, date=today())
     size = archive.stat().st_size / 1e6
-    print(f"Wrote {archive} ({len(files)} files, {size:.1f} MB). No line of a solution is in it.")
+    print(f"Wrote {archive} ({len(files)} files, {size:.1f} MB). It contains no line of a solution.")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""What a handout needs besides the engine: the modules of `course`, pages and pictures that its files use."""
+"""The files that a handout needs besides the engine: the modules of `course`, pages and pictures that it uses."""
 
 import ast
 import json
@@ -24,7 +24,7 @@ def library(files: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the modules of `course` that some files use, directly or indirectly, with their data.
 
     Args:
-        files: modules, notebooks and texts, by path.
+        files: modules, notebooks and text files, by path.
     """
     waiting = {*ALWAYS, *(name for path, data in files.items() for name in _used(path, data))}
     found: dict[str, bytes] = {}

@@ -2,7 +2,7 @@
 
 Every bundle contains the engine, the tests and the settings. All but the one for Classroom 50 also contain the
 solutions, the hidden tests and their seed, so keep them secret. Files that students could fetch (the image, the bundle
-for Classroom 50) contain none of these. docs/platforms.md explains how to use each.
+for Classroom 50) contain none of these. docs/platforms.md explains how to use each bundle.
 """
 
 import argparse
@@ -190,7 +190,7 @@ def classroom50_files(order: Order) -> dict[str, bytes]:
         "constraints.txt": public["constraints.txt"],
     }
     if (size := sum(map(len, files.values()))) > CLASSROOM50_LIMIT:
-        raise UserError(f"the bundle would have {size / 1e6:.1f} MB, but Classroom 50 takes at most 10 MB")
+        raise UserError(f"the bundle would be {size / 1e6:.1f} MB, but Classroom 50 accepts at most 10 MB")
     return {f"autograders/{order.chosen.name}/{name}": data for name, data in files.items()} | {
         "runtime.json": as_text({"runs-on": "ubuntu-latest", "python": "3.12"}).encode()
     }
@@ -281,7 +281,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m autograder pack", description="Make the autograder of an assignment for a platform."
     )
-    parser.add_argument("assignment", nargs="?", metavar="ASSIGNMENT", help="(the one that fits, else the first)")
+    parser.add_argument("assignment", nargs="?", metavar="ASSIGNMENT", help="(default: the best fit, else the first)")
     parser.add_argument("--for", dest="platform", choices=(GRADESCOPE, *PLATFORMS), required=True, help="the platform")
     parser.add_argument("--out", type=Path, metavar="FILE", help="zip file to write (build/NAME-PLATFORM.zip)")
     parser.add_argument("--image", metavar="NAME", help="name of the Docker image on Docker Hub")

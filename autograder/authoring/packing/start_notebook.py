@@ -76,7 +76,7 @@ def way_on(chosen: Assignment, name: str, titles: Mapping[str, str]) -> str:
 
 
 def _time(introduction: str) -> str:
-    """Sum the times of a notebook's parts from its introduction, without optional parts."""
+    """Add up the times that a notebook's introduction gives for its parts, leaving out optional ones."""
     minutes = sum(int(found[2]) for found in MINUTES.finditer(introduction) if not found[1])
     quarters = -(-minutes // 15)  # rounded up to a quarter of an hour, as in the student guide
     if not minutes:

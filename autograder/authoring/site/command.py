@@ -1,8 +1,8 @@
 """Build the course as a static site: `python -m autograder site` writes build/site.
 
 The notebooks are run with the solution, or taken from the cache, and Sphinx builds pages from them and the guides.
-Then the pages are checked: every link works, nothing is loaded from the network, and no line of the solution is in
-them.
+Then the pages are checked: every link must work, no page may load anything from the network, and none may contain a
+line of the solution.
 """
 
 import argparse
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         raise UserError("Sphinx could not build the site; its messages are above")
     if problems := [*solution_lines(args.out, chosen), *([] if args.only else broken_links(args.out))]:
         raise UserError("the site has problems\n  " + "\n  ".join(problems))
-    print(f"Wrote {args.out}. No line of a solution is in it, and every link works. Open")
+    print(f"Wrote {args.out}. It contains no line of a solution, and every link works. Open")
     print((args.out / "index.html").resolve().as_uri())
     return 0
 

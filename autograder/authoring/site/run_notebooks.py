@@ -25,7 +25,7 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 def executed(
     chosen: Iterable[Assignment], cache: Path, jobs: int, only: str = ""
 ) -> Iterator[tuple[Assignment, str, Any]]:
-    """Yield the notebooks of assignments with their outputs, in order; those that are not cached are run.
+    """Yield the notebooks of assignments with their outputs, in order; notebooks that are not cached are run.
 
     Args:
         cache: a folder; the file names contain a digest of everything that the outputs depend on.
@@ -88,7 +88,7 @@ def _run(source: Path, assignment: Assignment) -> Any:
         client = NotebookClient(
             notebook,
             timeout=SECONDS,
-            iopub_timeout=SECONDS,  # on a busy machine the last outputs of a cell may come late
+            iopub_timeout=SECONDS,  # on a busy machine the last outputs of a cell may arrive late
             resources={"metadata": {"path": folder}},
             extra_arguments=["--IPKernelApp.log_level=40"],  # hides the warning that others may connect
         )

@@ -1,4 +1,4 @@
-"""Write the input of Sphinx: the executed notebooks, the guides, a page for each assignment, the reference."""
+"""Write the input for Sphinx: the executed notebooks, the guides, a page for each assignment, the reference."""
 
 import importlib.util
 import json
@@ -89,7 +89,7 @@ def write_sources(folder: Path, chosen: Sequence[Assignment], notebooks: Iterabl
 
 
 def link_to_pages(output: Any) -> None:
-    """Point an output's links to notebooks, such as "Next", to their pages; Sphinx does this for texts only."""
+    """Point an output's links to notebooks, such as "Next", to their pages; Sphinx does this only for text."""
     data = output.get("data", {})
     if "text/html" in data:
         data["text/html"] = re.sub(r'(<a href="[\w./-]+)\.ipynb"', r'\1.html"', data["text/html"])

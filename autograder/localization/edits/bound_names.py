@@ -17,7 +17,7 @@ def bound_names(function: ast.FunctionDef) -> Callable[[str, ast.expr], bool]:
     arguments = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
     # Inner functions run later and may read names that are assigned after them.
     anywhere = any(isinstance(node, INNER) for node in ast.walk(function) if node is not function)
-    comprehensions: dict[str, list[tuple[Place, Place]]] = {}  # where the comprehensions of a name begin and end
+    comprehensions: dict[str, list[tuple[Place, Place]]] = {}  # where the comprehensions that bind a name begin and end
     inside: set[int] = set()
     for node in ast.walk(function):
         if not isinstance(node, COMPREHENSIONS):

@@ -30,7 +30,7 @@ class Place(NamedTuple):
         return f"{self.head}{self.source[self.begin : start]}{text}{self.source[end : self.end]}"
 
 
-# "name" replaces one name with another, "move" moves a statement, "renewal" moves one into a loop, so that each
+# "name" replaces one name with another, "move" moves a statement, "renewal" moves a statement into a loop, so that each
 # iteration creates something anew, "call" adds a call before a statement, "term" adds a name to a sum or a product.
 Kind = Literal["expression", "name", "move", "renewal", "call", "term"]
 
@@ -68,12 +68,12 @@ class SmallChange:
 def small_changes(
     module: str, source: str, path: str, function: ast.FunctionDef, idle: Collection[str] = (), numbers: bool = False
 ) -> Iterator[SmallChange]:
-    """All small changes of a function, statement by statement.
+    """All small changes to a function, statement by statement.
 
     Args:
         path: "Class.method" or "function".
         function: its node in the tree of `source`.
-        idle: modules of its object that are never called, so a call of them may be missing.
+        idle: modules of its object that are never called, so a call to one of them may be missing.
         numbers: whether to add names to sums and products; useful if the function returns only numbers.
     """
     text, unused = Offsets(source), unused_arguments(function)

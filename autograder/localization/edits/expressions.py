@@ -31,7 +31,7 @@ class ExpressionEdits:
 
     Args:
         function: its node in `tree`.
-        idle: modules of its object that are never called, so a call of them may be missing.
+        idle: modules of its object that are never called, so a call to one of them may be missing.
     """
 
     def __init__(self, text: Offsets, function: ast.FunctionDef, tree: ast.Module, idle: Collection[str]) -> None:
@@ -173,8 +173,8 @@ class ExpressionEdits:
                     )
 
     def completed(self, statement: ast.stmt) -> Iterator[Edit]:
-        """The sums and products of a statement with one more name, such as a forgotten divisor; or with an operand's
-        square root or square."""
+        """The sums and products of a statement, extended by a name such as a forgotten divisor, or with an operand
+        replaced by its square root or square."""
         for node in (node for node in ast.walk(statement) if isinstance(node, ast.BinOp)):
             for part in (node.left, node.right):
                 for power in ("0.5", "2") if isinstance(part, (ast.Name, ast.BinOp)) else ():
@@ -275,7 +275,7 @@ class ExpressionEdits:
         return isinstance(node, ast.Name) and node.id not in self.local
 
     def _sorted_back(self, statement: ast.stmt) -> Iterator[Edit]:
-        """All tensors of a statement that are indexed with the same order, indexed with the inverse order instead."""
+        """A statement whose tensors are indexed with one order, rewritten to use the inverse order."""
         orders = [node.slice for node in ast.walk(statement) if isinstance(node, ast.Subscript)]
         names = [order for order in orders if isinstance(order, ast.Name)]
         if self.sorts and len(names) > 1 and len({name.id for name in names}) == 1:

@@ -1,4 +1,4 @@
-"""Moves of statements: two swapped, one indented or dedented; and other exits from a loop."""
+"""Moves of statements (two swapped, one indented or dedented), and changed loop exits."""
 
 import ast
 from collections.abc import Iterator
@@ -67,7 +67,7 @@ def _has_else(node: ast.stmt) -> bool:
 
 
 def _further(statement: ast.stmt, like: ast.stmt, text: Offsets) -> Iterator[Move]:
-    """A statement that shares its lines with no other, with the indentation of another statement."""
+    """A statement that is alone on its lines, re-indented to match another statement."""
     start, line = text.start(statement), text.starts[statement.lineno - 1]
     other = text.starts[like.lineno - 1]
     indent, wanted = text.source[line:start], text.source[other : text.start(like)]

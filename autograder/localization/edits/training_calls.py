@@ -1,4 +1,4 @@
-"""Missing calls of a training step: clearing the gradients, computing them, using them."""
+"""Calls missing from a training step: clearing the gradients, computing them, using them."""
 
 import ast
 from collections.abc import Iterator

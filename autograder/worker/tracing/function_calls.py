@@ -1,6 +1,6 @@
 """Trace the calls of student functions: their arguments, their callers and their results.
 
-Calls of modules alone would not show a helper function called with the wrong tensor, nor a `return` that comes a step
+Calls to modules alone would not show a helper function called with the wrong tensor, nor a `return` that comes a step
 too early.
 """
 

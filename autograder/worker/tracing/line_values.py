@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 
 from autograder.worker.tracing.statements import Statement, statements
 
-MOST_ELEMENTS = 600  # of a tensor that is sent with its elements
+MOST_ELEMENTS = 600  # in a tensor that is sent with its elements
 MOST_RECORDS = 600  # values
 MOST_COUNTED = 100_000  # statements
 LONGEST = 12  # items of a list

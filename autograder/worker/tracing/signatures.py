@@ -27,7 +27,7 @@ def signature(tensor: torch.Tensor) -> tuple[float, ...]:
 
 def looked_at(tensor: torch.Tensor) -> tuple[tuple[float, ...], bool]:
     """Return the signature of a tensor, and whether it contains NaN."""
-    if tensor.is_meta:  # torch would load its compiler to answer, which takes seconds
+    if tensor.is_meta:  # torch would load its compiler to compute one, which takes seconds
         return (float("nan"),) * COLUMNS, False
     shape = 0
     for size in tensor.shape:

@@ -7,7 +7,7 @@ def version_of(tensor: torch.Tensor) -> int:
     """The number of in-place changes so far."""
     try:
         return tensor._version
-    except RuntimeError:  # tensors of inference mode have none
+    except RuntimeError:  # tensors created in inference mode have no version
         return 0
 
 

@@ -41,7 +41,7 @@ class Record:
         self.whole = True
         self.begun: set[tuple[str, int]] = set()  # files and lines that were reached
         self.ran = 0  # total cost of all operations, including those of stand-ins
-        self.inside = -1  # the innermost running call of a module
+        self.inside = -1  # the innermost running call to a module
         self.bytes = 0
         self.end = time.process_time() + seconds
 
@@ -72,7 +72,7 @@ class Record:
         return (*lines, -1, -1)[:2]  # type: ignore[return-value]
 
     def made_on(self, file: str, statement: Statement, since: int) -> list[int]:
-        """Return the tensors that a statement computed since a node."""
+        """Return the tensors that a statement has computed since a given node."""
         places = {self.places.get((file, line)) for line in range(statement.first, statement.last + 1)}
         last = range(max(since, len(self.nodes) - 50), len(self.nodes))
         return [node for node in last if self.nodes[node][2] in places]

@@ -23,11 +23,11 @@ OF_NUMBERS, OF_OTHERS = 1.5, 1.25  # last columns of signatures; those of tensor
 SIMPLE, WHOLE = 1.0, 0.5  # the columns before these
 NAMED, LOOPED = " =", " in"  # ends of labels: a name assigned by a statement, a name assigned by the head of a loop
 PASSED = "return"  # the label of a value that is returned unchanged
-REPEATED = 40  # times that a statement is examined
+REPEATED = 40  # how many times a statement is examined
 LIKE_AN_ID = 1 << 32  # a number this large may be an object's id, which differs in every run
 MOST_TEXT = 4000  # characters of a value that is not a number
 ARRAY, FILLED = "array", "__setitem__"  # labels of arrays: a new array, an array that a statement writes into
-LARGEST = 1 << 22  # elements of an array that is examined
+LARGEST = 1 << 22  # the most elements of an array that is examined
 
 
 class Series:

@@ -1,8 +1,8 @@
 """Trace a computation inside the worker: every tensor operation, its line, and a short signature of its result.
 
 It runs only after a test has failed, when the grader requests the same call again. The trace shows which numbers were
-computed from which. It has signatures, not the numbers themselves. The student's code could forge it, so the grader
-uses it only as a hint about a line (see `localization.trace`).
+computed from which. It contains signatures, not the numbers themselves. The student's code could forge it, so the
+grader uses it only as a hint about a line (see `localization.trace`).
 
 The recorded data are described in `trace_recorder`. An in-place operation adds a node for every tensor that shares the
 memory. Operations inside a stand-in of another stage are not traced: its call counts as one operation.
@@ -65,7 +65,7 @@ class Tracer(Record, TorchFunctionMode):
     # Called by the worker
 
     def running(self, target: Any) -> "_Running":
-        """Trace the `with` block: a call of an object or a function."""
+        """Trace the `with` block: a call to an object or a function."""
         if isinstance(target, torch.nn.Module):
             self._modules |= {id(module): name or "it" for name, module in target.named_modules()}
             self._weights |= {id(weight): name for name, weight in target.named_parameters()}
@@ -75,7 +75,7 @@ class Tracer(Record, TorchFunctionMode):
     def returned(self, value: Any) -> None:
         """Record the result of a call; results of several calls are appended."""
         if self.whole:
-            self.raised = None  # an exception before an attribute is read no longer matters
+            self.raised = None  # an exception raised before an attribute is read no longer matters
             self.results += [self._node(tensor) for tensor in tensors_in(value)]
             self.shapes += [list(tensor.shape) for tensor in tensors_in(value)]
             if plain(value):
@@ -238,7 +238,7 @@ class Tracer(Record, TorchFunctionMode):
         return self._node(value) if isinstance(value, torch.Tensor) else -1
 
     def called(self, call: Callable[..., Any], module: Any, args: Any, kwargs: Any) -> Any:
-        """Trace a call of a module; a stand-in's call counts as one operation."""
+        """Trace a call to a module; a call to a stand-in counts as one operation."""
         if not self.whole or self._unseen:
             return call(module, *args, **kwargs)
         path = self._modules.get(id(module)) or type(module).__name__[:80]
@@ -264,7 +264,7 @@ class Tracer(Record, TorchFunctionMode):
         return value
 
     def _is_standin(self, module: torch.nn.Module) -> bool:
-        """Whether all code that a call of a module runs is a stand-in's, or torch's."""
+        """Whether all code that a call to a module runs is a stand-in's, or torch's."""
         if (entry := self._standins.get(id(module))) is None:
             parts = [*module.modules()]
             codes = [code for part in parts for code in methods(type(part))]
@@ -277,7 +277,7 @@ class Tracer(Record, TorchFunctionMode):
         return entry[1]
 
     def entered(self, name: str, caller: FrameType | None, given: list[Any]) -> tuple[int, int] | None:
-        """Open a call of a function: return its number and that of the enclosing call; None if there are too many."""
+        """Open a call to a function: return its number and that of the enclosing call; None if there are too many."""
         if not self.whole or len(self.calls) > TRACE_NODES // 8:
             return None
         around = self.inside
@@ -305,7 +305,7 @@ class Tracer(Record, TorchFunctionMode):
 
 
 class _Running:
-    """A block in which a tracer sees operations and calls of modules."""
+    """A block in which a tracer sees operations and calls to modules."""
 
     current: Tracer | None = None
 

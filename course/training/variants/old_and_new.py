@@ -54,7 +54,7 @@ def build_with(new: Collection[str], modern: Any, ready: SimpleNamespace, vocab_
             return x + self.feed_forward(self.norm2(x))
 
     class Model(nn.Module):
-        """Embeddings, layers, and the product with the embeddings."""
+        """Embeddings, layers, and multiplication by the embedding matrix."""
 
         def __init__(self) -> None:
             super().__init__()

@@ -38,7 +38,7 @@ class Task(ABC):
     @property
     @abstractmethod
     def steps_per_epoch(self) -> int:
-        """The number of batches that together contain about as much as the training data."""
+        """The number of batches that together contain about as much data as the training set."""
 
     @abstractmethod
     def batch(self, step: int, seed: int) -> "tuple[tuple[torch.Tensor, ...], int]":
@@ -78,7 +78,7 @@ class SmallRun(Run):
 
 
 def write_checkpoint(run: Run, task: Task, out: Path) -> None:
-    """Write the model of a finished run with everything that belongs to it, and print how good it is."""
+    """Write the model of a finished run with everything that belongs to it, and print its quality."""
     from course.checkpoint import save_checksums, save_weights
 
     run.finish()

@@ -33,7 +33,7 @@ SECONDS = 1200  # for a cell that trains, on a busy machine
 # What a cell prints without a line written, and what a text says of it: cell, printed, cell of the text, said.
 CLAIMS = {
     "1_pooling.ipynb": [
-        ("lookup-example", r"answer \[40\. 84\.\]", "lookup-reading", r"answer is 40 for a kilo"),
+        ("lookup-example", r"answer \[40\. 84\.\]", "lookup-reading", r"answer is 40 per kilo"),
         ("lookup-example", r"answer \[ 5\.  10\.5\]", "lookup-reading", r"at 5;"),
         (
             "hard-soft",
@@ -52,14 +52,14 @@ CLAIMS = {
             "dot-shown",
             r"most weight in (2[789]|3[01])% and the least in (2[789]|3[01])%",
             "scale",
-            r"(?s)three of ten.*just as often",
+            r"(?s)three out of ten.*just as often",
         ),
         ("scale-measured", r"\[30\.0, 0\.0, 0\.0\]: .* 2e-13", "scale-reading", r"2 \\cdot 10\^\{-13\}"),
         # The second and third columns: the variance without and with the division.
         ("scale-measured", r"\b16 (14|15|16|17)\.\d+ (0\.9|1|1\.0)\d* ", "scale-reading", r"about \$d\$ without"),
         ("lengths-by-hand", r"'0\.269', '0\.731', '0\.000'", "lengths", r"\$0\.269\$, \$0\.731\$"),
         ("lengths-by-hand", r"fill -inf: .* length 0 \[nan", "lengths-traps", r"the softmax is NaN"),
-        ("masks", r"(?s)padded end +as lengths.*in front +cannot.*only +cannot", "masks-reading", r"Two are not"),
+        ("masks", r"(?s)padded end +as lengths.*in front +cannot.*only +cannot", "masks-reading", r"Two cannot"),
         ("scores-check", r"1\.414, bilinear 2\.828, additive 0\.031", "scores", r"(?s)1\.414.*2\.828.*0\.031"),
     ],
     "3_bahdanau.ipynb": [
@@ -71,7 +71,7 @@ CLAIMS = {
         ),
         ("bottleneck-run", r"no attention up to 3: 9\d%, up to 6: 8\d%", "bottleneck-read", r"98 % of the letters"),
         ("bottleneck-run", r"no attention .* up to 12: [56]\d%", "bottleneck-read", r"59 % up to 12"),
-        ("intra-shown", r"differ by [0-9]e-0[6-9]", "intra-read", r"all steps are one call"),
+        ("intra-shown", r"differ by [0-9]e-0[6-9]", "intra-read", r"one call computes all steps"),
         ("by-hand-check", r"context \[0\.4\d*, 0\.8\d*\]", "decoder", r"\(0\.4,\\ 0\.8\)"),
         ("clipping", r"factor 1\.2: derivative 237", "see-read-2", r"becomes 237"),
     ],
@@ -102,9 +102,14 @@ SOLVED = {
         ("shifts-shown", r"(?s)shifted .*e-0[67].*turned .*e-0[67].*large .*e-01", "shifts", r"the weights change"),
     ],
     "2_scoring.ipynb": [
-        ("prefer", r"dot product of [^%]* 1\d%", "prefer-read", r"about 15 and 33 of 100"),
+        ("prefer", r"dot product of [^%]* 1\d%", "prefer-read", r"about 15 and 33 out of 100"),
         ("prefer", r"additive of [^%]* (8[7-9]|9\d)%", "prefer-read", r"about\s+90"),
-        ("see-cost-measured", r"keeps (2[89]|3\d) times", "see-cost-reading", r"about 30 times\s+the memory, or about"),
+        (
+            "see-cost-measured",
+            r"keeps (2[89]|3\d) times",
+            "see-cost-reading",
+            r"about 30 times\s+as much memory, or about",
+        ),
     ],
     "3_bahdanau.ipynb": [
         (
@@ -123,7 +128,7 @@ SOLVED = {
     "4_translate.ipynb": [
         (
             "see-differ-shown",
-            r"(?s)other words, right 0\.59 0\.00 .*same words 0\.87 0\.00",
+            r"(?s)different words, right 0\.59 0\.00 .*same words 0\.87 0\.00",
             "see-differ-read",
             r"get 0",
         ),

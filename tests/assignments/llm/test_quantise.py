@@ -1,4 +1,4 @@
-"""Weights in few bits: torch's own rounding as an oracle, and the error that rounding may cause."""
+"""Low-bit weights: torch's own rounding as an oracle, and the error that rounding may cause."""
 
 import pytest
 import torch

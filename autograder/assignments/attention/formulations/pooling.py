@@ -1,4 +1,4 @@
-"""Other correct ways to write stage 1 of `attention`: kernels, pooling, leaving one out."""
+"""Other correct ways to write stage 1 of `attention`: kernels, pooling, leave-one-out predictions."""
 
 from autograder.authoring.formulations import Formulation
 

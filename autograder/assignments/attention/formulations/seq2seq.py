@@ -1,4 +1,4 @@
-"""Other correct ways to write stages 3 and 4 of `attention`: the decoder with attention, and translating."""
+"""Other correct ways to write stages 3 and 4 of `attention`: the decoder with attention, and translation."""
 
 from autograder.authoring.formulations import Formulation
 

@@ -95,7 +95,7 @@ class AttentionTestCase(HiddenTestCase):
         }
 
     def source(self, config: dict[str, Any], B: int, T_e: int) -> dict[str, np.ndarray]:
-        """Random encoder outputs, large at padding, and a state."""
+        """Random encoder outputs, with large values at padding, and a state."""
         h, lengths = config["hidden_size"], self.lengths(B, T_e)
         loud = np.where(np.arange(T_e) < lengths[:, None], 1.0, 50.0)[..., None]
         outputs = loud * self.random(B, T_e, 2 * h)

@@ -182,12 +182,12 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
         return [f"w{token}" for token in self.rng.integers(self.pick(2, 4), size=number)]
 
     def measure(self, candidate: list[Any], reference: list[Any], k: int) -> None:
-        """Fail unless the BLEU of a translation is correct, as words and as numbers."""
+        """Fail unless the BLEU score of a translation is correct, whether its tokens are words or numbers."""
         self.measure_once(candidate, reference, k)
         self.measure_once([int(word[1:]) for word in candidate], [int(word[1:]) for word in reference], k)
 
     def measure_once(self, candidate: list[Any], reference: list[Any], k: int) -> None:
-        """Fail unless the BLEU of a translation is correct."""
+        """Fail unless the BLEU score of a translation is correct."""
         measured = self.function("seq2seq", "sentence_bleu")
         right = self.right(lambda function: function(candidate, reference, k), measured.reference)
         actual = as_number(measured.student(candidate, reference, k))

@@ -9,7 +9,7 @@ REST = """
         self.attention_weights = masked_softmax(scores, valid_lens)
         return self.dropout(self.attention_weights) @ values"""
 
-FORMULA = "The docstring of the class has the formula."
+FORMULA = "The docstring of the class gives the formula."
 BROADCASTING = "The docstring of the method gives the shapes of the two tensors that are added."
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -19,8 +19,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=FEATURES,
         new=FEATURES.replace("torch.tanh", ""),
         looks_like="Your result is that of additive attention without the tanh.",
-        read_again="Without the tanh, the query only adds a constant to all its scores, and the softmax ignores it: "
-        "all queries attend to the same keys. " + FORMULA,
+        read_again="Without the tanh, the query only adds a constant to all its scores. The softmax ignores this "
+        "constant: all queries attend to the same keys. " + FORMULA,
     ),
     Mistake(
         id="scoring.additive-tanh-of-each",
@@ -29,8 +29,8 @@ MISTAKES: tuple[Mistake, ...] = (
         new="features = torch.tanh(self.W_q(queries))[:, :, None] + torch.tanh(self.W_k(keys))[:, None]",
         looks_like="Your weights depend only on the keys, as if the tanh were applied to query and key separately, "
         "before the sum.",
-        read_again="The query then only adds a constant to all its scores, and the softmax ignores it: all queries "
-        "attend to the same keys. " + FORMULA,
+        read_again="The query then only adds a constant to all its scores. The softmax ignores this constant: all "
+        "queries attend to the same keys. " + FORMULA,
     ),
     Mistake(
         id="scoring.additive-multiplied",
@@ -38,7 +38,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=FEATURES,
         new=FEATURES.replace("] + ", "] * "),
         looks_like="Your additive attention multiplies query and key.",
-        read_again="The name of the attention says which operation to use. " + FORMULA,
+        read_again="The name of the attention mechanism tells you which operation to use. " + FORMULA,
     ),
     Mistake(
         id="scoring.additive-subtracted",
@@ -46,7 +46,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=FEATURES,
         new=FEATURES.replace("] + ", "] - "),
         looks_like="Your additive attention subtracts the key from the query.",
-        read_again="The name of the attention says which operation to use. " + FORMULA,
+        read_again="The name of the attention mechanism tells you which operation to use. " + FORMULA,
     ),
     Mistake(
         id="scoring.additive-sigmoid",
@@ -103,8 +103,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=FEATURES,
         new="features = torch.tanh(self.W_q(queries) + self.W_k(keys))",
         looks_like="You add queries and keys directly, so query i is only paired with key i.",
-        read_again="Every query meets every key, so the sum needs one axis for the queries and one for the keys. "
-        + BROADCASTING,
+        read_again="Every query is paired with every key, so the sum needs one axis for the queries and one for the "
+        "keys. " + BROADCASTING,
     ),
     Mistake(
         id="scoring.additive-lengths-not-passed-on",
@@ -135,7 +135,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="scoring",
         old=SCORES + REST,
         new=(SCORES + REST).replace("self.dropout(self.attention_weights)", "self.attention_weights"),
-        looks_like="In training, your additive attention applies no dropout.",
+        looks_like="During training, your additive attention applies no dropout.",
         read_again="The docstring says what dropout is applied to.",
     ),
 )

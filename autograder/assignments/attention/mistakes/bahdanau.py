@@ -25,7 +25,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new="token = tgt[:, 0]\n        for t in range(tgt.size(1)):\n"
         "            token = logits.argmax(dim=-1) if t else token",
         looks_like="From the second step on, your decoder reads its own predictions instead of the target.",
-        read_again="The decoder does that later, when it translates. In training it reads the correct tokens. "
+        read_again="The decoder does that later, when it translates. During training, it reads the correct tokens. "
         + FORCING,
     ),
     Mistake(

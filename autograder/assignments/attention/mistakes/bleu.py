@@ -18,7 +18,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=PENALTY,
         new="bleu = 1.0",
-        looks_like="Your BLEU has no penalty for translations that are too short.",
+        looks_like="Your BLEU score has no penalty for translations that are too short.",
         read_again="Without the penalty, a single correct word would count as a perfect translation. " + FORMULA,
     ),
     Mistake(
@@ -35,7 +35,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=PENALTY,
         new="bleu = math.exp(min(0.0, 1 - len(candidate) / len(reference)))",
-        looks_like="Your BLEU penalises translations that are too long, as if the two lengths were swapped.",
+        looks_like="Your BLEU score penalises translations that are too long, as if the two lengths were swapped.",
         read_again="Extra words already lower the precisions. " + FORMULA,
     ),
     Mistake(
@@ -43,7 +43,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=PENALTY,
         new="bleu = math.exp(1 - len(reference) / len(candidate))",
-        looks_like="Your BLEU rewards translations that are longer than the reference.",
+        looks_like="Your BLEU score rewards translations that are longer than the reference.",
         read_again="The factor is at most 1: find the part of the formula that limits it. " + FORMULA,
     ),
     Mistake(
@@ -93,7 +93,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=PRECISION,
         new=f"{PRECISION} if shared else 1.0",
-        looks_like="Your BLEU skips every n for which no n-gram is shared, as if its precision were 1.",
+        looks_like="Your BLEU score skips every n for which no n-gram is shared, as if its precision were 1.",
         read_again="A translation without a single correct word pair must score 0 for k = 2. " + FORMULA,
     ),
     Mistake(
@@ -103,7 +103,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new="shared = Counter({gram: count for gram, count in ngrams(candidate, n).items() "
         "if gram in ngrams(reference, n)})",
         looks_like="You count each n-gram as often as it occurs in the candidate.",
-        read_again="Repeating a correct word must not help: the docstring says how often an n-gram counts.",
+        read_again="Repeating a correct word must not help: the docstring says how many times an n-gram is counted.",
     ),
     Mistake(
         id="translate.counted-once",
@@ -111,7 +111,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=SHARED,
         new="shared = Counter(set(ngrams(candidate, n)) & set(ngrams(reference, n)))",
         looks_like="You count each n-gram once, even if both sentences contain it several times.",
-        read_again="The docstring says how often an n-gram counts; a set forgets the counts.",
+        read_again="The docstring says how many times an n-gram is counted; a set does not store counts.",
     ),
     Mistake(
         id="translate.recall",
@@ -136,16 +136,16 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=LENGTHS,
         new="for n in range(1, 2):",
-        looks_like="Your BLEU looks only at single tokens.",
+        looks_like="Your BLEU score looks only at individual tokens.",
         read_again="The n-grams run from n = 1 up to and including k; without longer n-grams, word order would not "
-        "count.",
+        "matter.",
     ),
     Mistake(
         id="translate.k-left-out",
         module="seq2seq",
         old=LENGTHS,
         new="for n in range(1, min(k, len(candidate) + 1)):",
-        looks_like="Your n-grams stop before k.",
+        looks_like="The lengths of your n-grams stop before k.",
         read_again="The last n is k itself. Is the end of a range included? " + FORMULA,
     ),
     Mistake(
@@ -153,7 +153,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=LENGTHS,
         new="for n in [min(k, len(candidate))]:",
-        looks_like="Only the longest n-grams count in your BLEU.",
+        looks_like="Only the longest n-grams count in your BLEU score.",
         read_again="The n-grams run from n = 1 up to and including k. " + FORMULA,
     ),
     Mistake(
@@ -177,7 +177,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old="    return bleu\n",
         new="    return 100 * bleu\n",
-        looks_like="Your BLEU is a percentage.",
+        looks_like="Your function returns BLEU as a percentage.",
         read_again="The docstring gives the range of the result.",
     ),
 )

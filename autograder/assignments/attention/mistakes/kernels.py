@@ -7,7 +7,7 @@ BOXCAR = "return (u <= 1).to(u.dtype)"
 TRIANGULAR = "return torch.clamp(1 - u, min=0)"
 EPANECHNIKOV = "return 0.75 * torch.clamp(1 - u**2, min=0)"
 
-SEE = "Each docstring has the formula; calculate its values at 0, 0.5, 1 and 2 by hand."
+SEE = "Each docstring gives the formula; calculate its values at 0, 0.5, 1 and 2 by hand."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
@@ -24,15 +24,15 @@ MISTAKES: tuple[Mistake, ...] = (
         old=BOXCAR,
         new="return u <= 1",
         looks_like="Your boxcar kernel returns booleans or integers instead of floating-point numbers.",
-        read_again="Kernel values are added and divided, in the dtype of the distances. See the Returns section of the "
-        "docstring.",
+        read_again="Kernel values are added and divided, so they must have the dtype of the distances. See the Returns "
+        "section of the docstring.",
     ),
     Mistake(
         id="pooling.boxcar-half",
         module="pooling",
         old=BOXCAR,
         new=BOXCAR.replace("1", "0.5"),
-        looks_like="Your boxcar kernel ends at 0.5 instead of at 1.",
+        looks_like="Your boxcar kernel drops to 0 at 0.5 instead of at 1.",
         read_again="The argument is a distance from the centre, so the whole box is twice as wide. " + SEE,
     ),
     Mistake(
@@ -40,7 +40,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pooling",
         old=BOXCAR,
         new=BOXCAR.replace("<=", ">"),
-        looks_like="Your boxcar kernel is 1 for distant points and 0 for near ones.",
+        looks_like="Your boxcar kernel is 1 for distant points and 0 for nearby points.",
         read_again="A kernel measures nearness, so it is largest at 0. " + SEE,
     ),
     Mistake(
@@ -49,8 +49,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=TRIANGULAR,
         new="return 1 - u",
         looks_like="Your triangular kernel becomes negative beyond 1.",
-        read_again="A negative weight would push the estimate away from a value. The docstring says what the kernel is "
-        "beyond 1.",
+        read_again="A key with a negative weight would push the estimate away from its value. The docstring "
+        "gives the kernel's value beyond 1.",
     ),
     Mistake(
         id="pooling.triangular-rises-again",
@@ -90,8 +90,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=EPANECHNIKOV,
         new=EPANECHNIKOV.replace("0.75 * ", ""),
         looks_like="Your Epanechnikov kernel is 1 at distance 0: its factor is missing.",
-        read_again="With this factor, the area under the kernel is 1. It cancels out in the weights, but it belongs to "
-        "the kernel. " + SEE,
+        read_again="With this factor, the area under the kernel is 1. The factor cancels out in the weights, but it is "
+        "part of the kernel. " + SEE,
     ),
     Mistake(
         id="pooling.epanechnikov-not-cut",
@@ -106,7 +106,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pooling",
         old=EPANECHNIKOV,
         new="return 0.75 * torch.clamp(1 - u, min=0) ** 2",
-        looks_like="Your Epanechnikov kernel squares the difference instead of the distance.",
+        looks_like="Your Epanechnikov kernel squares the whole difference instead of only the distance.",
         read_again="Check what is squared in the docstring's formula. " + SEE,
     ),
 )

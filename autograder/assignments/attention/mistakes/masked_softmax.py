@@ -37,7 +37,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="scoring",
         old=FORBIDDEN,
         new=FORBIDDEN.replace("positions", "positions + 1"),
-        looks_like="Your weights stop one key before the lengths do.",
+        looks_like="Your weights end one key short of the given lengths.",
         read_again="Keys are counted from 0. " + LENGTHS,
     ),
     Mistake(
@@ -88,7 +88,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new="return torch.softmax(scores, dim=-1).masked_fill(forbidden, 0)",
         looks_like="The weights of your allowed keys do not add up to 1, as if you masked after the softmax.",
         read_again="A key masked after the softmax has already taken its share. The remaining keys must share a "
-        "weight of 1.",
+        "total weight of 1.",
     ),
     Mistake(
         id="scoring.softmax-over-queries",
@@ -181,7 +181,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new=SOFTMAX.replace("torch.finfo(scores.dtype).min", "-torch.inf"),
         looks_like="Where a length is 0, your weights are not finite numbers.",
         read_again="If all scores are minus infinity, the softmax divides 0 by 0, and the NaN spreads through the "
-        "whole model. There are very low numbers that are finite.",
+        "whole model. There are finite numbers that are low enough.",
     ),
     # The visible tests warn of this.
     Mistake(

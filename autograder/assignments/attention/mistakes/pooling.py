@@ -25,7 +25,7 @@ LEFT_OUT = f"""{OTHERS}
 
 WEIGHT = "The docstring defines the weight of a key."
 FORMULA = "The docstring defines the weight of a key and the unit of the distance."
-UNREACHED = "The docstring says what a query attends to if the kernel reaches none of its keys."
+UNREACHED = "The docstring says what a query attends to if the kernel reaches no key."
 ROWS = "Each query distributes a total weight of 1 over all keys. Which axis is the key axis?"
 WIDTH = "The parameter is the logarithm of the width: see the docstring of the class."
 KERNEL = "The constructor receives a kernel, which may be any kernel function."
@@ -56,7 +56,7 @@ MISTAKES: tuple[Mistake, ...] = (
         REACHED,
         "reached = kernel(distances)",
         "Your weights do not depend on the width.",
-        "Distances are measured in widths: this makes a kernel narrow or wide. " + FORMULA,
+        "Distances are measured in units of the width, which makes a kernel narrow or wide. " + FORMULA,
     ),
     _pooling(
         "width-multiplied",
@@ -122,13 +122,13 @@ MISTAKES: tuple[Mistake, ...] = (
         WEIGHTS,
         "weights = torch.softmax(reached, dim=1)",
         "Your weights are the softmax of the kernel values.",
-        "A softmax takes an exponential first, so keys out of reach get weight too. " + WEIGHT,
+        "A softmax takes an exponential first, so even keys out of reach get some weight. " + WEIGHT,
     ),
     _pooling(
         "unreached-nan",
         FALLBACK,
         "reached = reached + 0 * nearest",
-        "A query that the kernel does not reach has a result that is not finite, as if you divided 0 by 0.",
+        "A query that reaches no key has a result that is not finite, as if you divided 0 by 0.",
         UNREACHED,
     ),
     _pooling(
@@ -136,22 +136,21 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{FALLBACK}\n    {WEIGHTS}",
         "total = reached.sum(dim=1, keepdim=True)\n"
         "    weights = reached / torch.where(total == 0, torch.ones_like(total), total)",
-        "A query that the kernel does not reach gets weight 0 for all keys.",
+        "A query that reaches no key gives weight 0 to all keys.",
         UNREACHED,
     ),
     _pooling(
         "unreached-mean",
         FALLBACK,
         FALLBACK.replace("nearest", "torch.ones_like(reached)"),
-        "A query that the kernel does not reach attends to all keys equally.",
+        "A query that reaches no key attends to all keys equally.",
         UNREACHED,
     ),
     _pooling(
         "unreached-one-of-the-nearest",
         FALLBACK,
         "nearest = nn.functional.one_hot(distances.argmin(dim=1), len(keys)).to(reached.dtype)\n    " + FALLBACK,
-        "A query that the kernel does not reach attends to only one of its nearest keys, although others are equally "
-        "near.",
+        "A query that reaches no key attends to only one of its nearest keys, although others are equally near.",
         UNREACHED,
     ),
     _pooling(
@@ -159,8 +158,8 @@ MISTAKES: tuple[Mistake, ...] = (
         FALLBACK,
         "reached = torch.where((reached == 0).all(dim=1).any(), nearest, reached)",
         "Queries that reach some keys attend only to their nearest keys, as if a single query or key out of reach "
-        "decided for all queries.",
-        "Decide this for each query, from its own row of kernel values. " + UNREACHED,
+        "affected all queries.",
+        "Decide this separately for each query, based on its own row of kernel values. " + UNREACHED,
     ),
     _pooling(
         "unreached-any",
@@ -175,7 +174,7 @@ MISTAKES: tuple[Mistake, ...] = (
         FALLBACK,
         FALLBACK.replace("(reached == 0).all(dim=1, keepdim=True)", "reached.sum(dim=1, keepdim=True) < 1e-6"),
         "A query whose kernel values are tiny, but not 0, attends to its nearest key as if it reached no key.",
-        "However far away the keys are, a query reaches them as long as one kernel value is above 0. " + UNREACHED,
+        "However far away a key is, a query reaches it if the kernel value is above 0. " + UNREACHED,
     ),
     _pooling(
         "values-missing",
@@ -254,7 +253,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=FORWARD,
         new=FORWARD.replace(".exp()", ".exp().item()"),
         looks_like="Your result is right, but no gradient reaches the width, so it would never be learned.",
-        read_again="Autograd does not track Python numbers: pass on the tensor itself.",
+        read_again="Autograd does not track Python numbers: pass the tensor itself.",
         seen_by="hidden",
     ),
     Mistake(

@@ -134,14 +134,14 @@ MISTAKES: tuple[Mistake, ...] = (
         "dot-dropout-missing",
         "self.dropout(self.attention_weights)",
         "self.attention_weights",
-        "In training, your dot-product attention applies no dropout.",
+        "During training, your dot-product attention applies no dropout.",
         DROPPING,
     ),
     _dot(
         "dot-dropout-on-the-result",
         "return self.dropout(self.attention_weights) @ values",
         "return self.dropout(self.attention_weights @ values)",
-        "In training, you apply dropout to the result instead of the weights.",
+        "During training, you apply dropout to the result instead of the weights.",
         DROPPING,
         random=True,
     ),
@@ -151,14 +151,15 @@ MISTAKES: tuple[Mistake, ...] = (
         REST.replace("masked_softmax(scores, valid_lens)", "self.dropout(masked_softmax(scores, valid_lens))").replace(
             "self.dropout(self.attention_weights)", "self.attention_weights"
         ),
-        "In training, you store the weights after dropout.",
+        "During training, you store the weights after dropout.",
         KEPT + " " + DROPPING,
     ),
     _dot(
         "dot-dropout-on-the-values",
         "@ values",
         "@ self.dropout(values)",
-        "In training, dropout acts twice in your result, as if you applied it to the values as well as to the weights.",
+        "During training, dropout affects your result twice, as if you applied it to the values as well as to the "
+        "weights.",
         DROPPING,
     ),
     _dot(
@@ -191,7 +192,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="scoring",
         old=BILINEAR,
         new=BILINEAR.replace("self.M", "self.M.T"),
-        looks_like="The shape of your matrix does not fit the queries: it is transposed.",
+        looks_like="Your matrix is transposed, so its shape does not fit the queries.",
         read_again="The shape of the matrix is (query_size, key_size). Write down the shapes of the three factors "
         "side by side.",
     ),
@@ -216,7 +217,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="scoring",
         old=BILINEAR + REST,
         new=(BILINEAR + REST).replace("self.dropout(self.attention_weights)", "self.attention_weights"),
-        looks_like="In training, your bilinear attention applies no dropout.",
+        looks_like="During training, your bilinear attention applies no dropout.",
         read_again=DROPPING,
     ),
     *additive.MISTAKES,

@@ -51,7 +51,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=STATE,
         new=STATE.replace("[embedded, context]", "[context, embedded]"),
-        looks_like="In the input of your cell, the context comes before the embedded token.",
+        looks_like="In the input to your cell, the context comes before the embedded token.",
         read_again="A model could learn with either order, but the docstring specifies one and the trained weights "
         "rely on it.",
     ),
@@ -61,7 +61,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=STATE,
         new=STATE.replace("context]", "0 * context]"),
         looks_like="Your new state does not depend on the context.",
-        read_again="The input of the cell holds both the context and the token. " + ORDER,
+        read_again="The input to the cell contains both the context and the token. " + ORDER,
     ),
     Mistake(
         id="bahdanau.cell-without-token",
@@ -76,7 +76,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=STATE,
         new="state = self.cell(context, state)",
-        looks_like="The input of your cell is only the context, which does not have the size that the cell expects.",
+        looks_like="The input to your cell is only the context, which does not have the size that the cell expects.",
         read_again="The cell reads the embedded token and the context side by side. " + ORDER,
     ),
     Mistake(
@@ -132,7 +132,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=WEIGHTS,
         new="weights = self.attention.attention_weights",
-        looks_like="Your weights still have the axis of the single query.",
+        looks_like="Your weights still have an axis for the single query.",
         read_again="See the Returns section of the docstring for the shape of the weights of one step.",
     ),
     Mistake(
@@ -166,7 +166,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=CONTEXT,
         new=f"{CONTEXT}\n        context = self.dropout(context)",
-        looks_like="In training, your step applies dropout to the context too.",
+        looks_like="During training, your step applies dropout to the context too.",
         read_again="The code that we provide already applies dropout; nothing else needs it.",
         seen_by="hidden",
     ),

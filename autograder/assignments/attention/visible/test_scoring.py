@@ -14,7 +14,7 @@ class TestScoring(AttendingTestCase):
     """Random queries, keys and values, with and without lengths."""
 
     def test_masked_softmax(self):
-        """Give weight only to the first keys: without lengths, with a length per sequence or per query."""
+        """Compute the softmax over the allowed keys: without lengths, with a length per sequence or per query."""
         scores, softmax = self.stored("softmax")["scores"], self.student.scoring.masked_softmax
         for case in ("no_lengths", "of_sequences", "of_queries"):
             with self.part(case):

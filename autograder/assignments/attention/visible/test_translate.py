@@ -77,12 +77,12 @@ class TestTranslate(TrainedTestCase):
             self.measure_numbers()
 
     def measure_numbers(self) -> None:
-        """Fail unless tokens may be numbers, as in the output of a model."""
+        """Fail unless tokens may also be numbers, as in the output of a model."""
         score = self.student.seq2seq.sentence_bleu([5, 12, 7], [5, 12, 9], 2)
         self.assert_number(score, (2 / 3) ** 0.5 * (1 / 2) ** 0.25, "the BLEU of [5, 12, 7] for [5, 12, 9] with k = 2")
 
     def measure(self, cases: Cases) -> None:
-        """Fail unless the BLEU of all these translations is correct."""
+        """Fail unless the BLEU scores of all these translations are correct."""
         for candidate, reference, k, expected in cases:
             score = self.student.seq2seq.sentence_bleu(candidate.split(), reference.split(), k)
             self.assert_number(score, expected, f"the BLEU of {candidate!r} for {reference!r} with k = {k}")

@@ -1,4 +1,4 @@
-"""Formulations of the look inside: other correct ways to write it."""
+"""Formulations of the look inside a model: other correct ways to write it."""
 
 from autograder.authoring.formulations import Formulation
 

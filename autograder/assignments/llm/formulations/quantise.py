@@ -1,4 +1,4 @@
-"""Formulations of weights in few bits: other correct ways to write it."""
+"""Formulations of low-bit weights: other correct ways to write the code."""
 
 from autograder.authoring.formulations import Formulation
 

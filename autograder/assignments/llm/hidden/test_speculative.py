@@ -55,7 +55,8 @@ class TestSpeculative(LlmTestCase):
                 self.compare(calls, chosen, name)
         with self.part("distribution"):
             for V in (3, 5):
-                # The ratios of target and draft are multiples of 1 / 12, the residual's shares of 1 / (its sum).
+                # The ratios of target and draft are multiples of 1 / 12, and the shares of the residual are multiples
+                # of 1 / (its sum).
                 draft = self.rng.permutation([1, 2, 3, 4, 6][:V])
                 target = self.rng.multinomial(draft.sum(), probabilities(self.rng, 1, V)[0])
                 rows = np.stack([target, draft]) / draft.sum()

@@ -121,21 +121,21 @@ MISTAKES: tuple[Mistake, ...] = (
         COUNTED,
         COUNTED + "\n    row = [ids for ids in words if ids]\n    for left, right in zip(row, row[1:]):\n"
         "        counts[left[-1], right[0]] += words[right]",
-        "You also count pairs of the last token of a word and the first token of the next.",
+        "You also count pairs formed by the last token of a word and the first token of the next word.",
         "Pairs are counted within a word. The words are in no particular order.",
     ),
     _bpe(
         "train-tie-first-counted",
         BEST,
         "best = max(counts, key=counts.__getitem__)",
-        "Of equally frequent pairs, you take the one that was counted first.",
+        "Among equally frequent pairs, you take the one that was counted first.",
         TIE,
     ),
     _bpe(
         "train-tie-largest",
         BEST,
         "best = max(counts, key=lambda pair: (counts[pair], pair))",
-        "Of equally frequent pairs, you take the largest one.",
+        "Among equally frequent pairs, you take the largest one.",
         TIE,
     ),
     _bpe(
@@ -157,7 +157,7 @@ MISTAKES: tuple[Mistake, ...] = (
         WORDS,
         '= Counter(tuple(map(ord, word.decode("utf-8"))) for word in split_words(text))',
         "You begin with letters instead of bytes.",
-        "A word is a sequence of bytes. A letter such as \u00e4 has two bytes; its Unicode code point is "
+        "A word is a sequence of bytes. A letter such as \u00e4 takes two bytes; its Unicode code point is "
         "neither of them.",
     ),
     _bpe(
@@ -194,7 +194,7 @@ MISTAKES: tuple[Mistake, ...] = (
         STOP + "\n        counts = {pair: counts[pair] for pair in counts if max(pair) < 256}\n"
         "        if not counts:\n            break",
         "You merge only bytes, never a token from an earlier merge.",
-        "After each merge, the pairs are counted again, including new tokens.",
+        "After each merge, the pairs are counted again, including pairs with new tokens.",
     ),
     _bpe(
         "word-longest-token",
@@ -207,7 +207,7 @@ MISTAKES: tuple[Mistake, ...] = (
             start = end
         return ids
         while len(ids) > 1:""",
-        "Your encoder takes the longest matching token, from left to right.",
+        "From left to right, your encoder always takes the longest matching token.",
         EARLIEST,
     ),
     _bpe(
@@ -292,7 +292,7 @@ MISTAKES: tuple[Mistake, ...] = (
         JOINED,
         JOINED.replace(', errors="replace"', ""),
         "Your decoder fails for bytes that are not valid UTF-8.",
-        "A model may produce any ids. The docstring says what happens to invalid bytes.",
+        "A model may produce any sequence of ids. The docstring says what happens to invalid bytes.",
     ),
     _bpe(
         "decode-invalid-dropped",
@@ -306,6 +306,6 @@ MISTAKES: tuple[Mistake, ...] = (
         JOINED,
         JOINED.replace('"utf-8", errors="replace"', '"latin-1"'),
         "Your decoder turns each byte into one letter.",
-        "The bytes are UTF-8, in which a letter such as \u00e4 has two bytes.",
+        "The bytes are UTF-8, in which a letter such as \u00e4 takes two bytes.",
     ),
 )

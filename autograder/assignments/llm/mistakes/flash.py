@@ -101,8 +101,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "step-old-maximum-forgotten",
         NEW_M,
         "new_m = scores.amax(dim=-1)",
-        "Your maximum is that of the new tile only.",
-        "The maximum is over all keys so far. If the new tile is hidden, it does not change.",
+        "Your maximum covers only the new tile.",
+        "The maximum is over all keys so far. If the new tile is hidden, the maximum does not change.",
         seen_by="hidden",
     ),
     _flash(
@@ -198,7 +198,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "Its sums are 0. The docstring says what its output is.",
         seen_by="hidden",
     ),
-    _flash("tiles-lse-without-log", LSE, "lses.append(m + total)", "Your lse adds the sum itself.", STATE),
+    _flash("tiles-lse-without-log", LSE, "lses.append(m + total)", "Your lse uses the sum itself.", STATE),
     _flash(
         "tiles-lse-without-maximum",
         LSE,
@@ -224,7 +224,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "combine-mean",
         SUM,
         "return (out1 + out2) / 2, lse",
-        "You take the mean of both results.",
+        "You take the mean of the two results.",
         MEANING,
     ),
     _flash(
@@ -260,7 +260,7 @@ MISTAKES: tuple[Mistake, ...] = (
         BOTH,
         "lse = torch.maximum(lse1, lse2)",
         "You take the larger lse.",
-        "The sums of both sets are added.",
+        "The sums of the two sets are added.",
     ),
     _flash(
         "combine-nothing-nan",

@@ -23,9 +23,9 @@ HOOK = "hooks.append(block.attention.W_o.register_forward_pre_hook(silence))"
 
 OUTPUT = "What does the model itself do with its last stream before it computes the logits?"
 DIVISOR = "The docstring says which divisor every share uses. Only then do the shares add up to the logit."
-WEIGHT = "The last norm does two things to a stream: it divides, and it multiplies."
+WEIGHT = "The final norm does two things to a stream: it divides, and it multiplies."
 COLUMNS = (
-    "The input of this matrix is the concatenated heads, head after head. Which part of the matrix acts on one head?"
+    "The input to this matrix is the heads, concatenated one after another. Which part of the matrix acts on one head?"
 )
 AFTER = "The position to look at comes after the last occurrence of the same token."
 QUERY = "The docstring says which positions count: those where the text repeats itself."
@@ -42,14 +42,14 @@ MISTAKES: tuple[Mistake, ...] = (
         "logits-without-norm",
         LENS,
         "return F.linear(stream, model.embedding.weight)",
-        "You leave out the last norm.",
+        "You leave out the final norm.",
         OUTPUT,
     ),
     _lens(
         "logits-without-weight",
         LENS,
         "return F.linear(F.rms_norm(stream, stream.shape[-1:], eps=model.norm.eps), model.embedding.weight)",
-        "You leave out the weight of the last norm.",
+        "You leave out the weight of the final norm.",
         WEIGHT,
     ),
     _lens(
@@ -120,7 +120,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "share-without-weight",
         DIRECTION,
         DIRECTION.replace("model.norm.weight * ", ""),
-        "You leave out the weight of the last norm.",
+        "You leave out the weight of the final norm.",
         WEIGHT,
     ),
     _lens(
@@ -134,7 +134,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "share-interleaved-heads",
         W_O,
         "W_o = block.attention.W_o.weight.unflatten(1, (d_head, -1)).transpose(1, 2)",
-        "You take every H-th column of the output matrix for a head.",
+        "For each head, you take every H-th column of the output matrix.",
         COLUMNS,
     ),
     _lens(
@@ -211,7 +211,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "score-early-queries",
         QUERIES,
         QUERIES.replace("(period,", "(period - 1,"),
-        "You count a query before the text repeats itself.",
+        "You count a query that comes before the repeat.",
         QUERY,
     ),
     _lens(
@@ -262,7 +262,7 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{MERGED}  # (B, T, H d_head) -> (B, T, H, d_head)\n            {SILENCE}",
         "merged = args[0].unflatten(-1, (d_head, -1)).clone()\n            merged[..., out] = 0",
         "You silence every H-th feature instead of the features of a head.",
-        "Head after head: the first features all belong to head 0.",
+        "The heads come one after another: the first features all belong to head 0.",
     ),
     _lens(
         "ablate-only-the-last",

@@ -30,8 +30,8 @@ LOSS = "return F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())"
 
 WHERE = "Write down the positions of the queries and of the keys for past = 7, kept = 2 and three new tokens."
 COUNT = "With a window of 1, a query sees only its own position."
-ORDER = "The docstring has the order: split into heads, normalise, rotate."
-ONLY = "The docstring says what happens to values."
+ORDER = "The docstring gives the order: split into heads, normalise, rotate."
+ONLY = "The docstring says what happens to the values."
 KEPT = "How many earlier keys can the next query still see, if its own key counts too?"
 
 
@@ -46,14 +46,14 @@ MISTAKES: tuple[Mistake, ...] = (
         "mask-queries-from-zero",
         QUERIES,
         "queries = torch.arange(new)[:, None]",
-        "Your first new query is at position 0, whatever the model has read before.",
+        "Your first new query is at position 0, no matter how much the model has already read.",
         WHERE,
     ),
     _lm(
         "mask-keys-from-zero",
         KEYS,
         "keys = torch.arange(kept + new)",
-        "Your oldest cached key is at position 0, although the cache keeps only the last keys.",
+        "Your oldest cached key is at position 0, although the cache keeps only the most recent keys.",
         WHERE,
     ),
     _lm(
@@ -76,7 +76,7 @@ MISTAKES: tuple[Mistake, ...] = (
         WINDOW,
         "hidden = keys <= queries - window",
         "With a window, your queries see later keys.",
-        "A window hides keys in addition to the later keys.",
+        "A window hides additional keys: the later keys stay hidden.",
     ),
     _lm(
         "project-norm-after-rotation",
@@ -106,7 +106,7 @@ MISTAKES: tuple[Mistake, ...] = (
         NORMS,
         "q, k = self.k_norm(q), self.q_norm(k)",
         "The queries get the norm for the keys, and the keys get the norm for the queries.",
-        "Which norm belongs to which?",
+        "Which norm belongs to the queries, and which to the keys?",
     ),
     _lm(
         "project-one-norm",
@@ -163,7 +163,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "project-heads-by-view",
         Q_HEADS,
         "q = self.W_q(x).reshape(x.size(0), self.num_heads, x.size(1), self.d_head)",
-        "You bring the query heads to the front by reshaping, which mixes positions.",
+        "You move the query heads to the front by reshaping, which mixes positions.",
         "Split the last axis first, then swap two axes.",
     ),
     _lm(
@@ -171,14 +171,14 @@ MISTAKES: tuple[Mistake, ...] = (
         SCORES,
         SCORES.replace(" / math.sqrt(self.d_head)", ""),
         "You do not scale the scores.",
-        "The docstring says what scores are divided by.",
+        "The docstring says what the scores are divided by.",
     ),
     _lm(
         "attention-scale-d-model",
         SCORES,
         SCORES.replace("self.d_head", "x.size(-1)"),
         "You divide the scores by the square root of d_model.",
-        "The docstring says what scores are divided by.",
+        "The docstring says what the scores are divided by.",
     ),
     _lm(
         "attention-groups-in-turn",
@@ -197,7 +197,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "        return self.W_o(heads.transpose(1, 2).flatten(2)), (k, v)\n"
         "        grouped = q.unflatten(1, (self.num_kv_heads, -1))",
         "Your query heads use the key heads in turn: 0, 1, 0, 1.",
-        "Neighbouring query heads share a key head. The docstring has a formula.",
+        "Neighbouring query heads share a key head. The docstring gives a formula.",
     ),
     _lm(
         "attention-no-mask",
@@ -218,7 +218,7 @@ MISTAKES: tuple[Mistake, ...] = (
         PROJECT,
         "q, k, v = self.project(x, 0 if cache is None else cache[0].size(2))",
         "You take the position of the first new token from the length of the cache.",
-        "With a window, the cache is shorter than the text. The argument past is the position.",
+        "With a window, the cache is shorter than the text. The argument past gives this position.",
     ),
     _lm(
         "attention-cut-before",

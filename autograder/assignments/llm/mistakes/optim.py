@@ -4,7 +4,7 @@ from typing import Any
 
 from autograder.diagnosis.mistakes import Mistake
 
-# Lines of the reference. Both optimizers share some, so these come with a neighbour.
+# Lines of the reference. The two optimizers share some lines, so these come with a neighbouring line.
 ADAMW_START = """for group in self.param_groups:
             beta1, beta2 = group["betas"]"""
 ADAMW_SKIP = """beta1, beta2 = group["betas"]
@@ -47,7 +47,10 @@ FORMULA = "Compare your line with the formula in the docstring, symbol by symbol
 STATE = "The docstring says where the state of a parameter is kept. What would a saved optimizer lose?"
 MISSING = "The docstring says what happens to a parameter without a gradient."
 GROUP = "Options may differ between groups and change between steps. Where does the docstring say they are?"
-SCALE = "A product of the matrix with itself has n rows and n columns. What do its powers do to a singular value?"
+SCALE = (
+    "A product of the matrix with itself has n rows and n columns. What do the powers of a matrix do to its singular "
+    "values?"
+)
 BORDERS = "Compute the factor by hand for the first and the last step of each phase."
 TYPE = "The docstring sorts by two criteria. A name is neither of them."
 
@@ -72,7 +75,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "Your weight decay does not depend on the learning rate.",
         FORMULA,
     ),
-    _optim("adamw-no-decay", ADAMW_BOTH, ADAMW_MOVE, "Your weights do not decay.", FORMULA),
+    _optim("adamw-no-decay", ADAMW_BOTH, ADAMW_MOVE, "You apply no weight decay.", FORMULA),
     _optim(
         "adamw-decay-added",
         ADAMW_BOTH,
@@ -154,7 +157,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "adamw-sum-of-gradients",
         MEAN,
         MEAN.replace("(1 - beta1) * ", ""),
-        "Your mean of the gradients is a sum: the weights of old and new do not add up to 1.",
+        "Your mean of the gradients is a sum: the weights of the old and new terms do not add up to 1.",
         FORMULA,
     ),
     _optim(
@@ -225,7 +228,7 @@ MISTAKES: tuple[Mistake, ...] = (
         NORM,
         NORM.replace("G.norm()", "G.norm(dim=1, keepdim=True)"),
         "You normalise each row separately.",
-        "The whole matrix has a single norm. Dividing rows differently changes its singular vectors.",
+        "The whole matrix has a single norm. Dividing each row by a different number changes the singular vectors.",
     ),
     _optim(
         "orthogonalise-not-normalised",
@@ -252,8 +255,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "orthogonalise-other-numbers",
         NUMBERS,
         "a, b, c = 1.5, -0.5, 0.0\n    X",
-        "You use the numbers of the classic iteration.",
-        "The three numbers of Muon are in the docstring. They are chosen for speed.",
+        "You use the coefficients of the classic iteration.",
+        "Muon's three coefficients are in the docstring. They are chosen for speed.",
     ),
     _optim(
         "orthogonalise-elementwise",
@@ -288,13 +291,13 @@ MISTAKES: tuple[Mistake, ...] = (
         DIRECTION,
         DIRECTION.replace('p.grad + group["momentum"] * state["u"]', 'state["u"]'),
         "You orthogonalise the momentum itself.",
-        "In Nesterov's variant, the gradient counts once more. See the docstring.",
+        "In Nesterov's variant, the gradient is added once more. See the docstring.",
     ),
     _optim(
         "muon-plain-gradient",
         DIRECTION,
         DIRECTION.replace('p.grad + group["momentum"] * state["u"]', "p.grad"),
-        "Your momentum has no influence.",
+        "Your momentum has no effect.",
         FORMULA,
     ),
     _optim(
@@ -348,7 +351,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "You scale by the ratio of the sizes instead of its root.",
         FORMULA,
     ),
-    _optim("muon-no-decay", MUON_BOTH, MUON_MOVE, "Your weights do not decay.", FORMULA),
+    _optim("muon-no-decay", MUON_BOTH, MUON_MOVE, "You apply no weight decay.", FORMULA),
     _optim(
         "muon-rate-of-the-constructor",
         MUON_BOTH,
@@ -390,7 +393,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "split-embedding-for-muon",
         SORT,
         "(hidden if parameter.dim() == 2 else others).append(parameter)",
-        "You give the embedding to Muon.",
+        "You assign the embedding to Muon.",
         "The docstring names an exception: a table whose rows are looked up, never multiplied.",
     ),
     _optim(
@@ -405,7 +408,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "split-all-but-vectors",
         SORT,
         SORT.replace("parameter.dim() == 2", "parameter.dim() >= 2"),
-        "You give a parameter with three axes to Muon.",
+        "You assign a parameter with three axes to Muon.",
         "How many axes does a matrix have?",
     ),
     _optim(
@@ -429,7 +432,7 @@ MISTAKES: tuple[Mistake, ...] = (
         EMBEDDINGS,
         EMBEDDINGS
         + "\n    embeddings -= {id(layer.weight) for layer in model.modules() if isinstance(layer, nn.Linear)}",
-        "You give an embedding to Muon if a linear layer shares it.",
+        "You assign an embedding to Muon if a linear layer shares it.",
         "The docstring says what a shared parameter counts as.",
     ),
     _optim(
@@ -479,7 +482,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "wsd-negative-after-the-end",
         END,
         "pass",
-        "After the end your factor falls below the floor.",
+        "After the end of training, your factor falls below the floor.",
         "The docstring says what happens after the end of training.",
     ),
     _optim(

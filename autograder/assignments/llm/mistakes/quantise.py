@@ -1,4 +1,4 @@
-"""Known mistakes in stage 6: weights in few bits."""
+"""Known mistakes in stage 6: low-bit weights."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ RANGE = "The docstring says which whole numbers are possible. What is the larges
 SCALE = "The docstring defines the scale of a group. Compute it by hand for a group of three weights."
 NEAREST = "The docstring says how a weight is rounded. What happens to a number just below a whole number?"
 NEIGHBOURS = "A group consists of neighbouring weights in a row."
-BYTE = "The docstring has the formula for a byte. Compute it by hand for -8 and 7."
+BYTE = "The docstring gives the formula for a byte. Compute it by hand for -8 and 7."
 INVERSE = "Unpacking must undo packing: first one number, then its neighbour."
 ORDER = "The weights have one row for each output feature."
 
@@ -41,7 +41,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "scale-without-sign",
         SCALES,
         "scales = groups.amax(dim=-1) / top",
-        "Your scale is based on the largest weight. A negative weight may be larger without its sign.",
+        "Your scale is based on the largest weight. A negative weight may be larger in absolute value.",
         SCALE,
     ),
     _quantise(
@@ -54,7 +54,13 @@ MISTAKES: tuple[Mistake, ...] = (
     _quantise(
         "scale-of-mean", SCALES, "scales = groups.abs().mean(dim=-1) / top", "Your scale is based on the mean.", SCALE
     ),
-    _quantise("scale-not-divided", SCALES, "scales = groups.abs().amax(dim=-1)", "You do not divide the scale.", SCALE),
+    _quantise(
+        "scale-not-divided",
+        SCALES,
+        "scales = groups.abs().amax(dim=-1)",
+        "Your scale is not divided by anything.",
+        SCALE,
+    ),
     _quantise(
         "scale-of-matrix",
         SCALES,
@@ -103,7 +109,7 @@ MISTAKES: tuple[Mistake, ...] = (
         ROUNDED,
         "numbers = (torch.round(groups) / scales.unsqueeze(-1)).flatten(1)",
         "You round the weights before you divide them.",
-        "The docstring has the order: divide, then round.",
+        "The docstring gives the order: divide, then round.",
     ),
     _quantise(
         "multiplied-by-scale",
@@ -198,7 +204,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "pack-factor-eight",
         BYTES,
         BYTES.replace("16", "8"),
-        "You shift the second number by three bits, so that both numbers overlap.",
+        "You shift the second number by three bits, so the two numbers overlap.",
         BYTE,
     ),
     _quantise(
@@ -258,7 +264,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "linear-mean-scale",
         APPLIED,
         "return x @ unpack(self.packed).to(x.dtype).T * self.scales.mean(dim=1)",
-        "Each of your outputs has one scale.",
+        "Each of your outputs uses a single scale.",
         "Within a row, each group has its own scale.",
     ),
 )

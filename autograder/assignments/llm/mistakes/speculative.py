@@ -63,7 +63,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "draw-one-too-early",
         SUMS,
         "cumulated = torch.cat([probabilities.cumsum(dim=0)[1:], probabilities.sum()[None]])",
-        "You draw the token one place too early.",
+        "You draw the token before the right one.",
         CUMULATED,
     ),
     _speculative(
@@ -78,7 +78,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "draw-softmax",
         SUMS,
         "cumulated = probabilities.softmax(dim=0).cumsum(dim=0)",
-        "You apply a softmax to weights.",
+        "You apply a softmax to the weights.",
         "The weights are probabilities already, not logits.",
     ),
     _speculative(
@@ -88,7 +88,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "    cumulated = probabilities[order].cumsum(dim=0)\n"
         "    return int(order[(cumulated > u * cumulated[-1]).nonzero()[0]])",
         "You go through the tokens from the most likely to the least likely.",
-        "That is a correct way to draw, but the docstring requires the tokens in their own order.",
+        "That is a correct way to draw, but the docstring requires the tokens in the order of their ids.",
     ),
     _speculative(
         "draw-from-the-end",
@@ -200,7 +200,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "verify-kept-dropped",
         REPLACED,
         "return [draw(residual, u)]",
-        "You drop the guesses that were kept.",
+        "You drop the guesses that should be kept.",
         "The tokens before the rejected guess are part of the result.",
     ),
     _speculative(

@@ -145,7 +145,7 @@ class CheckingTestCase(StageTestCase):
     # A look inside
 
     def assert_restored(self, logits: np.ndarray, expected: np.ndarray) -> None:
-        """Fail unless a model still computes these logits after a call of `ablate`."""
+        """Fail unless a model still computes these logits after a call to `ablate`."""
         self.checks += 1
         if compare("the logits", "B T V", logits, expected, LIMITS[self.student.dtype]):
             self.wrong(
@@ -153,7 +153,7 @@ class CheckingTestCase(StageTestCase):
                 "Is your hook still in the model, or are there zeros in W_o.weight? Undo the change before you return.",
             )
 
-    # Few bits
+    # Low-bit weights
 
     def assert_bytes(self, actual: Any, expected: np.ndarray, name: str, axes: str) -> None:
         """Fail unless `actual` contains the expected whole numbers, in a one-byte type."""
@@ -202,7 +202,7 @@ class CheckingTestCase(StageTestCase):
         self.assert_tensor(found, target[0], "the distribution of the first token", "V", at_most=1e-6)
 
     def assert_calls(self, results: Sequence[Any], right: Sequence[int]) -> None:
-        """Fail unless the results of `drivers.speculate_with` have the right numbers of calls."""
+        """Fail unless the results of `drivers.speculate_with` report the right numbers of calls."""
         self.assert_ids([called for _, called in results], list(right), "the number of calls to the target", "run")
         returned = [result[1] for result, _ in results]
         self.assert_ids(returned, list(right), "the returned number of calls", "run")

@@ -1,4 +1,4 @@
-"""Stage 6: weights in few bits."""
+"""Stage 6: low-bit weights."""
 
 from typing import Any
 

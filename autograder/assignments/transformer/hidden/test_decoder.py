@@ -172,7 +172,7 @@ class TestDecoder(ModelTestCase):
         self.same(lambda model: model(x, encoder_out=encoder_out), layer, "the output without masks", AXES)
 
     def check_stack(self) -> None:
-        """Fail unless a stack without cross-attention but with an output layer has the correct values and gradients."""
+        """Fail unless a stack without cross-attention but with an output layer returns correct values and gradients."""
         d_model, d_ff, H = self.layer_sizes()
         B, T_d = self.sizes(2)
         stack = self.twins(

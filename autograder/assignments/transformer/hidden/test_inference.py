@@ -10,7 +10,7 @@ from autograder.grading.hidden_case import ReferenceFault, Twins
 AXES = "B T_d d_model"
 FAR = 1e3  # added to a token's score, it decides the prediction
 LIMIT = 6  # the most tokens that the small models may predict
-TRIES, SHARE = 3, 4  # a step may take a quarter of the time of all positions: the reference takes a twentieth
+TRIES, SHARE = 3, 4  # a step may take a quarter of the time for all positions; the reference takes a twentieth
 
 
 class TestInference(ModelTestCase):

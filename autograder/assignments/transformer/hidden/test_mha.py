@@ -160,7 +160,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
             self.check_key_padding()
 
     def check_key_padding(self) -> None:
-        """Fail unless a key padding mask works by itself."""
+        """Fail unless a key padding mask works on its own."""
         H = self.pick(2, 3, 5)
         mha, d_k = self.attention(H)
         plain = self.plain(H, d_k)

@@ -68,7 +68,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new="dec_output = self.decoder(tgt_embedded, enc_output, src_padding_mask, tgt_padding_mask, causal_mask)",
         looks_like="You pass the arguments of the decoder in the wrong order.",
         read_again="The layer and the stack of layers take their arguments in different orders; the docstring of the "
-        "stack warns about it. Pass them by name.",
+        "stack warns about this. Pass the arguments by name.",
     ),
     Mistake(
         id="decoder.cross-attention-first",
@@ -93,7 +93,7 @@ MISTAKES: tuple[Mistake, ...] = (
         {SELF.text.replace(SELF.norm, CROSS.norm)}
 {BEFORE_CROSS}            {ATTEND_ENCODER}
             {CROSS.text.replace(CROSS.norm, SELF.norm)}""",
-        looks_like="Your result is that of a layer with the layer norms of the two attentions swapped.",
+        looks_like="Your result is that of a layer with the layer norms of its two attention sub-layers swapped.",
         read_again="Each layer norm has its own weights, trained for its place in the layer. The names of the norms "
         "say where they belong.",
     ),
@@ -128,8 +128,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=DECODE,
         new=DECODE + "\n        dec_output = torch.softmax(dec_output, dim=-1)",
         looks_like="Your scores are probabilities: you applied a softmax to them.",
-        read_again="The softmax keeps the most probable token but changes the scores. See the Returns section of the "
-        "docstring.",
+        read_again="The softmax does not change which token is most probable, but it changes the scores. See the "
+        "Returns section of the docstring.",
     ),
     Mistake(
         id="decoder.log-softmax-returned",

@@ -127,7 +127,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new="attended = self.self_attn(x, x, x, attention_mask=self_attn_mask)",
         looks_like="Your result is that of a layer whose self-attention also attends to padded target positions.",
         read_again="With a causal mask, the difference does not show at real positions, but the layer must also work "
-        "without one. See the arguments of forward.",
+        "without that mask. See the arguments of forward.",
     ),
     Mistake(
         id="decoder.padding-mask-inverted",

@@ -206,7 +206,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new="hidden = self.activation_fn(self.fc1(attended))",
         looks_like="Your result is that of a layer whose feed-forward network reads the attention result before the "
         "sum and the layer norm.",
-        read_again="The input of the second sub-layer is the output of the first, including sum and layer norm. "
+        read_again="The input to the second sub-layer is the output of the first, including sum and layer norm. "
         "Follow the arrows in figure 1 of the paper.",
     ),
     Mistake(

@@ -83,8 +83,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "        attended = self.self_attn(last, outputs, outputs, self_attn_padding_mask, last_mask)",
         looks_like="Your result is that of a decoder whose self-attention takes its keys and values from the cache "
         "instead of x.",
-        read_again="This cache holds outputs of the layer, unlike the usual KV cache. The keys and values are computed "
-        "from the inputs of the layer.",
+        read_again="Unlike the usual KV cache, this cache holds the outputs of the layer. The keys and values are "
+        "computed from the inputs to the layer.",
     ),
     Mistake(
         id="inference.first-position",
@@ -129,7 +129,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "            x = layer.forward_one_step_ec(\n                embedded,",
         looks_like="Your result is that of a decoder in which every layer gets the embeddings, not the output of the "
         "previous layer.",
-        read_again="The layers are stacked. The docstring says which tensor is the input of the next layer.",
+        read_again="The layers are stacked. The docstring says which tensor is the input to the next layer.",
     ),
     Mistake(
         id="inference.last-position-to-next-layer",
@@ -179,7 +179,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=f"{CALL_LAYER}\n",
         new=f"{KEEP}\n            {CALL_LAYER}\n",
-        looks_like="Your list of caches holds the inputs of the layers instead of their outputs.",
+        looks_like="Your list of caches holds the inputs to the layers instead of their outputs.",
         read_again="Each layer adds one entry to the list, after it has been called. " + SEE_CACHE,
     ),
     Mistake(
@@ -195,7 +195,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=CROSS,
         new="pass",
-        looks_like="Your result is that of a decoder whose single step does not attend to the source in this call.",
+        looks_like="Your result is that of a decoder whose step does not attend to the source in this call.",
         read_again="A step has the same three sub-layers as forward. The last position attends to the encoder's "
         "output too, even without a padding mask.",
     ),
@@ -205,7 +205,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old="last = self.encoder_attn_layer_norm(last + self.dropout(attended))",
         new="masked = encoder_padding_mask is not None\n            "
         "last = self.encoder_attn_layer_norm(last + self.dropout(attended)) if masked else last",
-        looks_like="Your result is that of a decoder whose single step attends to the source only if the source has "
+        looks_like="Your result is that of a decoder whose step attends to the source only if the source has "
         "a padding mask.",
         read_again="A mask of None means that nothing is padded, for example when a single sentence is decoded; "
         "the source is still there.",
@@ -217,14 +217,14 @@ MISTAKES: tuple[Mistake, ...] = (
         new=ATTEND_ENCODER.replace("(last, ", "(x[:, -1:], "),
         looks_like="Your result is that of a decoder whose cross-attention takes its query from the layer's input "
         "instead of the output of self-attention.",
-        read_again="The output of each sub-layer is the input of the next one. See figure 1 of the paper.",
+        read_again="The output of each sub-layer is the input to the next sub-layer. See figure 1 of the paper.",
     ),
     Mistake(
         id="inference.relu-missing",
         module="decoder",
         old=HIDDEN,
         new="hidden = self.fc1(last)",
-        looks_like="Your result is that of a decoder whose single step has no ReLU in the feed-forward network.",
+        looks_like="Your result is that of a decoder whose step has no ReLU in the feed-forward network.",
         read_again="A step has the same three sub-layers as forward. Compare the two methods line by line.",
     ),
     Mistake(
@@ -232,8 +232,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=NORM,
         new="last = self.self_attn_layer_norm(self.dropout(attended))",
-        looks_like="Your result is that of a decoder whose single step has no residual connection around "
-        "self-attention.",
+        looks_like="Your result is that of a decoder whose step has no residual connection around self-attention.",
         read_again="A step has the same three sub-layers as forward. Compare the two methods line by line.",
     ),
     Mistake(

@@ -52,7 +52,7 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your queries, and perhaps your keys and values, have the right shape but mix positions, as if a "
         "view put the heads before the positions.",
         read_again="A view does not move any numbers. The features of one position are next to each other in memory, "
-        "so only the feature axis can be split into heads. Then move the head axis to its place.",
+        "so only the feature axis can be split into heads. Then move the head axis into place.",
     ),
     *mha_masks.MISTAKES,
     Mistake(
@@ -199,8 +199,8 @@ MISTAKES: tuple[Mistake, ...] = (
         new="query @ key.T / math.sqrt(self.d_k)",
         looks_like="The shapes of queries and keys are incompatible: all axes of the keys are reversed, not only the "
         "last two.",
-        read_again="The attribute T of a tensor is meant for matrices: on four axes it reverses the whole order, so "
-        "the batch comes last. Only positions and features must be swapped.",
+        read_again="The attribute T of a tensor is meant for matrices: with four axes, it reverses their whole order, "
+        "so the batch comes last. Only positions and features must be swapped.",
     ),
     Mistake(
         id="mha.key-reshaped",
@@ -255,7 +255,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=OUTPUT,
         new="torch.dropout(torch.softmax(scores, dim=-1), 0.1, self.training) @ value",
-        looks_like="In training, your attention is random, as if you applied dropout to the attention weights.",
+        looks_like="During training, your attention is random, as if you applied dropout to the attention weights.",
         read_again="Many implementations do that, but this module has no dropout. The paper applies dropout after "
         "the sub-layers (section 5.4); the encoder and the decoder do that.",
         seen_by="hidden",

@@ -90,8 +90,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=ADDED,
         new=MEET,
-        looks_like="Your result is that of attention in which, with two masks, a key is masked only if both masks "
-        "forbid it.",
+        looks_like="Your result is that of attention that, given two masks, masks a key only if both masks forbid it.",
         read_again="The two masks are independent of each other. The docstring says what applies if both "
         "masks are passed.",
     ),
@@ -164,7 +163,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=PADDING,
         new=PADDING.replace("!= 0", "== 1"),
-        looks_like="Your result is that of attention in which only the number 1 in the key padding mask marks padding.",
+        looks_like="Your result is that of attention that treats a key as padding only where the key padding "
+        "mask is exactly 1.",
         read_again="Other numbers mark padding too, even negative ones. " + MASKING,
     ),
     Mistake(
@@ -172,7 +172,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=ATTENTION,
         new=ATTENTION.replace("!= 0", "== 1"),
-        looks_like="Your result is that of attention in which only the number 1 in the attention mask forbids a key.",
+        looks_like="Your result is that of attention that forbids a key only where the attention mask is exactly 1.",
         read_again="Other numbers forbid a key too, even negative ones. " + MASKING,
     ),
     Mistake(
@@ -180,7 +180,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=BOTH,
         new=BOTH.replace("!= 0", "== 1"),
-        looks_like="Your result is that of attention in which only the number 1 in the masks forbids a key.",
+        looks_like="Your result is that of attention that forbids a key only where a mask is exactly 1.",
         read_again="Other numbers forbid a key too, even negative ones. " + MASKING,
     ),
     # Correct for masks of 0 and 1.
@@ -201,15 +201,15 @@ MISTAKES: tuple[Mistake, ...] = (
         old=PADDING,
         new="scores.masked_fill(key_padding_mask != 0, lowest)",
         looks_like="The shape of the key padding mask, (B, T_k), does not fit the scores, (B, H, T_q, T_k).",
-        read_again="Broadcasting aligns axes from the right, so the batch axis of the mask meets the query axis. Write "
-        "the two shapes one below the other; the mask needs an axis of size 1 wherever it lacks an axis.",
+        read_again="Broadcasting aligns axes from the right, so the batch axis of the mask lines up with the query "
+        "axis. Write the two shapes one below the other; the mask needs an axis of size 1 wherever it lacks an axis.",
     ),
     Mistake(
         id="mha.padding-mask-batch-meets-heads",
         module="mha",
         old=PADDING,
         new="scores.masked_fill(key_padding_mask[:, None, :] != 0, lowest)",
-        looks_like="The batch axis of your key padding mask meets the head axis of the scores.",
+        looks_like="The batch axis of your key padding mask lines up with the head axis of the scores.",
         read_again="Write the axes of the mask below the axes of the scores. If you fold heads into the batch, the "
         "copies of the masks may be in a different order from the heads.",
     ),
@@ -218,7 +218,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=ATTENTION,
         new="scores.masked_fill(attention_mask != 0, lowest)",
-        looks_like="The batch axis of your attention mask meets the head axis of the scores.",
+        looks_like="The batch axis of your attention mask lines up with the head axis of the scores.",
         read_again="Write the axes of the mask below the axes of the scores. If you fold heads into the batch, the "
         "copies of the masks may be in a different order from the heads. With one mask for all sentences, the mistake "
         "does not show.",

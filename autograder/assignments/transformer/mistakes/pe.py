@@ -172,7 +172,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pe",
         old=FREQUENCY,
         new=FREQUENCY.replace("math.log(", "math.log10("),
-        looks_like="Your table mixes the logarithm to base 10 with the exponential function to base e.",
+        looks_like="Your table combines the base-10 logarithm with the base-e exponential function.",
         read_again="An exponential function and a logarithm cancel out only if they have the same base.",
     ),
     Mistake(

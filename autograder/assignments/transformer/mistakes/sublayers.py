@@ -6,7 +6,7 @@ from typing import Literal
 from autograder.diagnosis.mistakes import Mistake
 
 POST_NORM = (
-    "The docstring of the class has the formula that applies to every sub-layer; see also section 3.1 of the paper."
+    "The docstring of the class gives the formula that applies to every sub-layer; see also section 3.1 of the paper."
 )
 DROPOUT = "Section 5.4 of the paper says where dropout is applied: to the output of the sub-layer, before the sum."
 
@@ -47,7 +47,7 @@ class Sublayer:
             "no-residual",
             "x = {norm}(self.dropout({result}))",
             "Your result is that of a layer without the residual connection around {title}.",
-            "The input of a sub-layer is added to its output. " + POST_NORM,
+            "The input to a sub-layer is added to its output. " + POST_NORM,
         )
 
     def no_norm(self) -> Mistake:

@@ -15,7 +15,7 @@ def shifted_keys(query: np.ndarray, key: np.ndarray, most: float) -> np.ndarray:
     return np.asarray(key + shift * most * np.sqrt(key.shape[-1]) / np.abs(query @ shift).max())
 
 
-LARGE_LIMIT = 1e-3  # for scores near 700: a softmax in float32, as some write it, is accurate to 3e-5
+LARGE_LIMIT = 1e-3  # for scores near 700: a softmax in float32, which some students use, is accurate to 3e-5
 
 
 class TestMultiHeadAttention(RelativeTestCase):

@@ -1,4 +1,4 @@
-"""Shared by the hidden tests: random weights, sizes, masks, and calls of functions that take a model."""
+"""Shared by the hidden tests: random weights, sizes, masks, and calls to functions that take a model."""
 
 import math
 from collections.abc import Callable

@@ -54,7 +54,7 @@ class TestLanguageModel(VariantsTestCase, TrainedTestCase):
         return self.twins(lambda modules: modules.language_model.DecoderTransformer(**config))
 
     def test_language_model(self):
-        """Models of other sizes; changes of later tokens, also in training; dropout; gradients; too long input."""
+        """Models of other sizes; changes to later tokens, also in training; dropout; gradients; too long input."""
         config = self.config()
         model, V, longest = self.model(config), config["vocab_size"], config["max_len"]
         with self.part("logits"):

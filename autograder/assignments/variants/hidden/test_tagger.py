@@ -44,7 +44,7 @@ class TestTagger(VariantsTestCase):
                 self.refuses(partial(model.student, tokens, np.array([3, 2])), T, longest)
 
     def test_tagger_padding(self):
-        """Padding tokens inside sequences, different tokens in the padding, single sequences, and empty ones."""
+        """Padding tokens inside sequences, different tokens in the padding, individual sequences, and empty ones."""
         config, tags = self.config(), self.pick(2, 3, 7)
         model, T = self.tagger(config, tags), config["max_len"]
         with self.part("padding"):

@@ -20,8 +20,8 @@ RETURN = "return F.linear(model.norm(x), model.token_embedding.weight), new_cach
 
 POSITIONS = "With T_past tokens in the cache, the first new token is at position T_past."
 CACHING = (
-    "The cache holds everything that the next step needs: the keys and values of all tokens so far, the new ones at "
-    "the end."
+    "The cache holds everything that the next step needs: the keys and values of all tokens so far, with the new "
+    "ones at the end."
 )
 LAYER = "Compare your code with the layer of stage 3: only the source of the keys and values is different."
 
@@ -60,8 +60,8 @@ MISTAKES: tuple[Mistake, ...] = (
         LATER,
         LATER.replace("T_past + 1", "1"),
         "With a cache, your new token sees only the beginning of the text.",
-        "A row of the mask belongs to a new token, a column to any token so far. Which column belongs to the first "
-        "new token itself?",
+        "Each row of the mask belongs to a new token, each column to one of the tokens so far. Which column belongs to "
+        "the first new token itself?",
     ),
     Mistake(
         "generate.cache-of-new-tokens",
@@ -125,7 +125,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         CHECK,
         "if T_new > model.max_len:",
-        "You compare only the number of new tokens with the maximum length, without the tokens in the cache.",
+        "You compare only the number of new tokens with the maximum length, without counting the tokens in the cache.",
         "The model must have enough positions for the whole text. See the Raises section of the docstring.",
         seen_by="hidden",
     ),

@@ -16,7 +16,7 @@ MERGED = "merged = heads.flatten(1, 2).transpose(1, 2).flatten(2)"
 RETURN = "return self.W_o(merged), (k, v)"
 
 CACHING = "The docstring says what the cache holds, and which positions the new tokens have."
-GROUPING = "The docstring of the class says, for 4 heads in 2 groups, which queries use which keys."
+GROUPING = "The docstring of the class says which queries use which keys, for 4 heads in 2 groups."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
@@ -132,7 +132,7 @@ MISTAKES: tuple[Mistake, ...] = (
         LATER,
         LATER.replace("T_past + 1", "1"),
         "With a cache, your new token sees only the beginning of the text.",
-        "A row of the mask belongs to a new position, a column to any position so far.",
+        "Each row of the mask belongs to a new position, each column to one of the positions so far.",
     ),
     Mistake(
         "modern.scale-missing",

@@ -19,7 +19,7 @@ SCALING = (
     "d_head. See the docstring."
 )
 MASKING = "In the masks of this assignment, True means that a key is masked. See the top of the module."
-MIXING = "The docstring of the method has the whole computation in one line."
+MIXING = "The docstring of the method shows the whole computation in one line."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
@@ -93,7 +93,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         FILLED,
         FILLED.replace("torch.finfo(scores.dtype).min", "0.0"),
-        "Your attention head sets the scores of masked keys to 0, so they still get weight.",
+        "Your attention head sets the scores of masked keys to 0, so they still get some weight.",
         "The exponential of 0 is 1. For which score is the exponential 0?",
     ),
     Mistake(
@@ -166,7 +166,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         WEIGHTS,
         "weights = torch.softmax(scores, dim=-1)",
-        "In training, your attention head applies no dropout.",
+        "During training, your attention head applies no dropout.",
         "The docstring says what dropout is applied to, and where.",
     ),
     Mistake(
@@ -175,7 +175,7 @@ MISTAKES: tuple[Mistake, ...] = (
         WEIGHTS,
         "weights = torch.softmax(self.dropout(scores), dim=-1)",
         "Your attention head applies dropout to the scores instead of the weights.",
-        "A score of 0 is not a weight of 0. The docstring says where dropout is applied.",
+        "A score of 0 does not lead to a weight of 0. The docstring says where dropout is applied.",
     ),
     Mistake(
         "heads.dropout-on-result",
@@ -288,7 +288,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         f"{MIXED}\n        return self.output_dropout(self.W_o(merged))",
         f"return self.W_o({MERGED})",
-        "In training, your list of heads applies the dropout inside the heads, but none after W_o.",
+        "During training, your list of heads applies the dropout inside the heads, but none after W_o.",
         MIXING,
     ),
     *heads_efficient.MISTAKES,

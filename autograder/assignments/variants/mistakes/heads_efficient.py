@@ -25,7 +25,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "return y.reshape(B, self.num_heads, T, self.d_head)",
         "All heads at once: the shapes are right, but each head mixes several positions.",
         "A view does not move any numbers. The features of one position are next to each other in memory, so only the "
-        "feature axis can be split into heads. Then move the head axis to its place.",
+        "feature axis can be split into heads. Then move the head axis into place.",
     ),
     Mistake(
         "heads.interleaved",
@@ -99,7 +99,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         "mask.unsqueeze(1)",
         "mask.unsqueeze(0)",
-        "All heads at once: the batch axis of the mask meets the head axis of the scores.",
+        "All heads at once: the batch axis of the mask lines up with the head axis of the scores.",
         "Broadcasting adds missing axes at the front. " + SHAPES,
     ),
     Mistake(
@@ -190,16 +190,16 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         WEIGHTS,
         "weights = torch.softmax(scores, dim=-1)",
-        "All heads at once: in training, you apply no dropout to the weights.",
-        "The constructor creates two dropouts, and the docstring says where each is applied.",
+        "All heads at once: during training, you apply no dropout to the weights.",
+        "The constructor creates two dropout modules, and the docstring says where each is applied.",
     ),
     Mistake(
         "heads.output-dropout-missing",
         "heads",
         MERGED,
         MERGED.replace("self.output_dropout(self.W_o(merged))", "self.W_o(merged)"),
-        "All heads at once: in training, you apply no dropout after W_o.",
-        "The constructor creates two dropouts, and the docstring says where each is applied.",
+        "All heads at once: during training, you apply no dropout after W_o.",
+        "The constructor creates two dropout modules, and the docstring says where each is applied.",
     ),
     Mistake(
         "heads.all-detached",

@@ -12,7 +12,7 @@ HIDDEN = "gelu(self.fc1(x))"
 RESULT = "return self.dropout(self.fc2(hidden))"
 
 FORMULA = "Compare your code with the formula in the docstring of the class, factor by factor."
-NETWORK = "The docstring of the class has the whole network in one line; read it from the inside out."
+NETWORK = "The docstring of the class shows the whole network in one line; read it from the inside out."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
@@ -157,7 +157,7 @@ MISTAKES: tuple[Mistake, ...] = (
         GELU,
         "x * torch.sigmoid(1.702 * x)",
         "Your result is that of the sigmoid approximation of GELU.",
-        "This is the roughest of the usual approximations. The docstring has the exact form.",
+        "This is the roughest of the usual approximations. The docstring gives the exact form.",
     ),
     Mistake(
         "layers.gelu-relu",
@@ -237,7 +237,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "layers",
         RESULT,
         "return self.fc2(hidden)",
-        "In training, your network applies no dropout.",
+        "During training, your network applies no dropout.",
         NETWORK,
     ),
     Mistake(
@@ -246,7 +246,7 @@ MISTAKES: tuple[Mistake, ...] = (
         RESULT,
         "return self.fc2(self.dropout(hidden))",
         "Your network applies dropout to the hidden layer instead of its result.",
-        "Many implementations do that. Here the docstring says where the single dropout is applied.",
+        "Many implementations do that. Here the docstring says where the only dropout is applied.",
     ),
     Mistake(
         "layers.network-dropout-twice",

@@ -14,7 +14,7 @@ MASK = "mask = torch.ones(T, T, dtype=torch.bool, device=tokens.device).triu(dia
 LAYERS = "x = block(x, mask)"
 LOGITS = "return F.linear(self.norm(x), self.token_embedding.weight)"
 
-ORDER = "The docstring of the class has the order in one line: norm, sub-layer, residual connection."
+ORDER = "The docstring of the class gives the order in one line: norm, sub-layer, residual connection."
 STEPS = "The docstring lists the steps of the model in order."
 CAUSAL = "Position t predicts the token at t + 1, so it may see all tokens up to and including t, but no later token."
 
@@ -50,7 +50,7 @@ MISTAKES: tuple[Mistake, ...] = (
         BOTH,
         "x = x + self.attention(self.norm2(x), mask)\n        return x + self.feed_forward(self.norm1(x))",
         "Your layer swaps its two norms.",
-        "With fresh weights both norms are the same; with trained weights they are not. The docstring says which is "
+        "Before training, both norms are the same; with trained weights they are not. The docstring says which is "
         "which.",
     ),
     Mistake(
@@ -156,7 +156,7 @@ MISTAKES: tuple[Mistake, ...] = (
         LAYERS,
         "x = block(x, mask if self.training else None)",
         "Your model uses the causal mask only in training mode.",
-        "In evaluation mode the loss would be far too good, since the model sees what it must predict. The mask does "
+        "In evaluation mode the loss would be far too low, since the model sees what it must predict. The mask does "
         "not depend on the mode.",
         same_as=("lm.no-causal-mask",),
     ),
@@ -166,7 +166,7 @@ MISTAKES: tuple[Mistake, ...] = (
         LAYERS,
         "x = block(x, None if self.training else mask)",
         "Your model uses the causal mask only in evaluation mode.",
-        "In training, the model would learn to copy the next token. The mask does not depend on the mode.",
+        "During training, the model would learn to copy the next token. The mask does not depend on the mode.",
     ),
     Mistake(
         "lm.mask-for-padding-too",
@@ -175,7 +175,7 @@ MISTAKES: tuple[Mistake, ...] = (
         MASK + "\n        mask = mask | (tokens == self.padding_idx).unsqueeze(1)",
         "Your model masks padding tokens for all positions.",
         "Padding comes at the end, where the causal mask already hides it. A separate mask can leave a position with "
-        "no key. The docstring says so.",
+        "no key to attend to. The docstring says so.",
         seen_by="hidden",  # the visible tests warn of it
     ),
     Mistake(
@@ -266,7 +266,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         RAISE,
         'raise ValueError("the input is too long")',
-        "Your message does not say how long the input is and how long it may be.",
+        "Your message does not say how long the input is or how long it may be.",
         "A good message says what was found and what was expected. See the Raises section of the docstring.",
     ),
     Mistake(
@@ -274,7 +274,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         EMBEDDED,
         "x = self.token_embedding(tokens) + self.position_embedding(positions)",
-        "In training, your model applies no dropout to the embedded input.",
+        "During training, your model applies no dropout to the embedded input.",
         STEPS,
     ),
     *loss.MISTAKES,

@@ -29,7 +29,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         LOSS,
         "return F.cross_entropy(logits.flatten(0, 1), targets.flatten())",
-        "Your loss counts the padding.",
+        "Your loss includes the padding.",
         "The model would learn to write padding, and short sequences would lower the mean.",
     ),
     Mistake(
@@ -65,7 +65,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         LOSS,
         LOSS.replace("logits.flatten(0, 1)", "logits.softmax(dim=-1).flatten(0, 1)"),
-        "Your loss applies a softmax to the logits before a function that applies its own.",
+        "Your loss applies a softmax to the logits, then calls a function that applies its own.",
         "Look up what PyTorch's cross-entropy expects as its first argument.",
     ),
     Mistake(

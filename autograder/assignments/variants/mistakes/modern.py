@@ -17,7 +17,7 @@ FLAT = "return turned.flatten(-2)"
 GATE = "return self.W_down(F.silu(self.W_gate(x)) * self.W_up(x))"
 
 FORMULA = "Compare your code with the formula in the docstring, factor by factor."
-TURNING = "The docstring has both coordinates of a rotated point, and the angle of a pair."
+TURNING = "The docstring gives the formulas for both coordinates of a rotated point, and for the angle of a pair."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(

@@ -114,14 +114,14 @@ MISTAKES: tuple[Mistake, ...] = (
         "dropped = (before >= top_p).gather(-1, order)",
         "Your filter moves the marks from the sorted tokens back to the wrong tokens.",
         "Sorting also returns the original index of each sorted token. Reading with these indices sorts again; to "
-        "undo the sorting, write with them, or read with the inverse order.",
+        "undo the sorting, write with them, or read with the inverse permutation.",
     ),
     Mistake(
         "generate.top-p-ascending",
         "generate",
         ORDERED,
         "ordered, order = logits.sort(dim=-1)",
-        "Your filter keeps the least likely tokens whose probabilities reach p.",
+        "Your filter keeps the least likely tokens whose probabilities add up to p.",
         "By default, sorting begins with the smallest number. " + SHARE,
     ),
     Mistake(
@@ -229,7 +229,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         DRAWN,
         "unread = probabilities.argmax(dim=-1, keepdim=True)",
-        "With a generator your text is the greedy one, as if you did not sample or ignored the temperature.",
+        "With a generator, you still return the greedy text, as if you did not sample or ignored the temperature.",
         "With a generator each token is sampled: a token with probability 0.3 is drawn 3 times out of 10.",
     ),
     Mistake(

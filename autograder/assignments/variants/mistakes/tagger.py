@@ -87,7 +87,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "tagger",
         MASK,
         "mask = (tokens == self.padding_idx).unsqueeze(1)",
-        "Your tagger treats every padding token as padding, and nothing else.",
+        "Your tagger treats all padding tokens, and only those, as padding.",
         "The lengths say where a sequence ends, whichever tokens are in it or after it. See the docstring.",
     ),
     Mistake(
@@ -195,7 +195,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "tagger",
         RAISE,
         'raise ValueError("the input is too long")',
-        "Your message does not say how long the input is and how long it may be.",
+        "Your message does not say how long the input is or how long it may be.",
         "A good message says what was found and what was expected. See the Raises section of the docstring.",
     ),
     Mistake(
@@ -203,7 +203,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "tagger",
         EMBEDDED,
         "x = self.token_embedding(tokens) + self.position_embedding(positions)",
-        "In training, your tagger applies no dropout to the embedded input.",
+        "During training, your tagger applies no dropout to the embedded input.",
         STEPS,
     ),
 )

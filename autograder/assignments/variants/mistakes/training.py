@@ -13,7 +13,7 @@ RISING = "if step <= warmup:\n        return peak * step / warmup"
 DONE = "done = min(1.0, (step - warmup) / (total - warmup))"
 FALLING = "return floor + (peak - floor) * (1 + math.cos(math.pi * done)) / 2"
 
-SMOOTHING = "The docstring has the formula, and says which tokens get a share of the smoothing."
+SMOOTHING = "The docstring gives the formula, and says which tokens get a share of the smoothing."
 MEAN = "The mean is over all targets of the batch that are not padding."
 RATE = (
     "Compute the rate for a few steps by hand, from the docstring: at step 1, at the end of the warm-up, and after it."
@@ -83,7 +83,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         COUNTED,
         "counted = torch.ones_like(targets, dtype=torch.bool)",
-        "Your loss counts the padding.",
+        "Your loss includes the padding.",
         MEAN,
     ),
     Mistake(

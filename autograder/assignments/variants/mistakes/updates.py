@@ -20,7 +20,7 @@ DECAYS = "decays = parameter.dim() == 2 and id(parameter) not in spared"
 SORTED = "for parameter in model.parameters():  # a shared parameter comes up once"
 GROUPS = 'return [{"params": decaying, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]'
 
-WHOLE = "All gradients together form one long vector, and this vector is shortened."
+WHOLE = "All gradients together form one long vector, and this vector is scaled down."
 STEPS = "The docstring numbers the parts of a step."
 WHICH = "The docstring says which parameters decay: those with exactly two axes, except embeddings."
 
@@ -38,16 +38,16 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         LIMIT,
         "if True:",
-        "You lengthen gradients that are shorter than the limit.",
-        "Change only gradients that are too long.",
+        "You scale up gradients whose norm is below the limit.",
+        "Change gradients only if their norm is too large.",
     ),
     Mistake(
         "training.clip-by-square",
         "training",
         LIMIT,
         "if norm**2 > max_norm:",
-        "You lengthen gradients that are shorter than the limit if their squared norm is above it.",
-        "Compare the norm with the limit, not its square. Change only gradients that are too long.",
+        "You scale up gradients whose norm is below the limit if their squared norm is above it.",
+        "Compare the norm with the limit, not its square. Change gradients only if their norm is too large.",
         same_as=("training.clip-always",),
     ),
     Mistake(
@@ -55,7 +55,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         LIMIT,
         "if False:",
-        "Your gradients are not shortened.",
+        "Your gradients are not clipped.",
         "The gradients of the parameters must be changed in place. A loop over an iterator that is already used up "
         "does nothing.",
     ),
@@ -72,7 +72,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         SHORTEN,
         "gradient.div_(norm)",
-        "You shorten the gradients to length 1 instead of the limit.",
+        "You scale the gradients down to a norm of 1 instead of the limit.",
         "After clipping, the norm of all gradients together is max_norm.",
     ),
     Mistake(
@@ -97,7 +97,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         NORM,
         "norm = max(gradient.norm().item() for gradient in gradients)",
-        "Your norm is that of the longest gradient.",
+        "Your norm is the largest of the norms of the individual gradients.",
         WHOLE,
     ),
     Mistake(
@@ -106,7 +106,7 @@ MISTAKES: tuple[Mistake, ...] = (
         NORM_RETURNED,
         "return min(norm, max_norm)\n",
         "You return the norm after clipping.",
-        "The norm before clipping shows when gradients explode in a training run. See the Returns section.",
+        "The norm before clipping shows when gradients explode during training. See the Returns section.",
     ),
     Mistake(
         "training.clip-without-gradient",
@@ -245,7 +245,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         DECAYS,
         "decays = True",
-        "All your parameters decay.",
+        "You apply weight decay to all parameters.",
         WHICH,
     ),
     Mistake(
@@ -253,7 +253,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         DECAYS,
         "decays = parameter.dim() == 2",
-        "Your embeddings decay.",
+        "You apply weight decay to the embeddings.",
         "The embedding of a rare token would shrink in every step without that token. " + WHICH,
     ),
     Mistake(
@@ -262,8 +262,8 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{SORTED}\n        {DECAYS}",
         "for name, parameter in model.named_parameters():\n"
         '        decays = not name.endswith("bias") and id(parameter) not in spared',
-        "The weights of your norms decay.",
-        "Weights near 0 do not make a norm better. " + WHICH,
+        "You apply weight decay to the weights of the layer norms.",
+        "Pulling the weights of a norm layer towards 0 does not improve it. " + WHICH,
     ),
     Mistake(
         "training.biases-decay",
@@ -271,7 +271,7 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{SORTED}\n        {DECAYS}",
         "for name, parameter in model.named_parameters():\n"
         '        decays = "norm" not in name and id(parameter) not in spared',
-        "Your biases decay.",
+        "You apply weight decay to the biases.",
         WHICH,
     ),
     Mistake(
@@ -287,7 +287,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         GROUPS,
         GROUPS.replace("0.0", "weight_decay"),
-        "Both groups decay.",
+        "You apply weight decay to both groups.",
         "A group without its own weight decay gets the optimizer's, so the second group must set it to 0.",
     ),
     # The models of the visible tests have neither.
@@ -296,7 +296,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         DECAYS,
         DECAYS.replace("== 2", ">= 2"),
-        "Parameters with three axes decay: <cls> and the position embeddings of a Vision Transformer.",
+        "You apply weight decay to parameters with three axes: <cls> and the position embeddings of a Vision "
+        "Transformer.",
         WHICH,
         seen_by="hidden",
     ),
@@ -305,7 +306,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         "for module in model.modules()",
         "for module in model.children()",
-        "Embeddings inside other modules decay.",
+        "You apply weight decay to embeddings inside other modules.",
         "A model is a tree of modules, and an embedding may be anywhere in it. " + WHICH,
         seen_by="hidden",
     ),

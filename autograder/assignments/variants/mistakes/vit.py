@@ -21,7 +21,7 @@ MOVING = (
     "Splitting creates new axes. Put them in the right order before you merge two of them: a view does not move "
     "any numbers."
 )
-ORDER = "The docstring of the class has the order in one line: norm, sub-layer, residual connection."
+ORDER = "The docstring of the class gives the order in one line: norm, sub-layer, residual connection."
 STEPS = "The docstring lists the steps of the model in order."
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -81,7 +81,7 @@ MISTAKES: tuple[Mistake, ...] = (
         CUT,
         "patches = images.reshape(B, C, width // P, P, height // P, P)",
         "You split the image as if height and width were swapped; with square images you would not notice.",
-        "Images are (B, C, height, width): rows come before columns.",
+        "Images have shape (B, C, height, width): rows come before columns.",
     ),
     Mistake(
         "vit.projection-missing",
@@ -113,7 +113,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         RAISE,
         'raise ValueError("the image has a wrong size")',
-        "Your message does not say which size was expected and which was found.",
+        "Your message does not say which size was expected or which was found.",
         "A good message says what was found and what was expected.",
     ),
     Mistake(
@@ -139,7 +139,7 @@ MISTAKES: tuple[Mistake, ...] = (
         BOTH,
         "x = x + self.attention(self.norm2(x))\n        return x + self.feed_forward(self.norm1(x))",
         "Your layer swaps its two norms.",
-        "With fresh weights both norms are the same; with trained weights they are not.",
+        "Before training, both norms are the same; with trained weights they are not.",
     ),
     Mistake(
         "vit.attention-residual-missing",
@@ -210,7 +210,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         RETURN,
         "return self.output_layer(self.norm(x).mean(dim=1))",
-        "Your model classifies from the mean of all positions.",
+        "Your model classifies the image from the mean of all positions.",
         "Many models do that. Here the docstring says which position to read.",
     ),
     Mistake(
@@ -218,7 +218,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         RETURN,
         "return self.output_layer(self.norm(x[:, 1:]).mean(dim=1))",
-        "Your model classifies from the mean of the patches and does not read <cls>.",
+        "Your model classifies the image from the mean of the patches and does not read <cls>.",
         "The docstring says which position to read.",
     ),
     Mistake(
@@ -267,7 +267,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         PLACED,
         "x = x + self.position_embedding",
-        "In training, your model applies no dropout to the embedded input.",
+        "During training, your model applies no dropout to the embedded input.",
         STEPS,
     ),
     Mistake(

@@ -89,7 +89,7 @@ def train_steps(
 
 
 def clip_gradients_of(gradients: list[torch.Tensor], max_norm: float, as_iterator: bool) -> list[Any]:
-    """`training.clip_gradients` of parameters with these gradients and one without: the norm and the gradients."""
+    """`training.clip_gradients` on parameters with these gradients and one without: the norm and the gradients."""
     from training import clip_gradients
 
     parameters = [nn.Parameter(torch.zeros_like(gradient)) for gradient in gradients]

@@ -27,7 +27,7 @@ VIT: dict[str, Any] = {
     "dropout": 0.1,
 }
 # Added to all features of all keys. The first makes scores up to 90 or -90, which reveals a fill value that is not far
-# lower. The second makes the exponentials of some scores overflow, and of others 0.
+# lower. With the second, the exponentials of some scores overflow, and those of others are 0.
 SHIFTS = (15.0, 400.0)
 SHIFT_LIMIT = 1e-3  # float32 stores such scores with fewer decimal places
 RATES, MAX_NORM = [0.05, 0.2, 0.1], 0.8

@@ -80,7 +80,7 @@ class CheckingTestCase(StageTestCase):
         lowest = np.where(features != 0, features, np.inf).min(axis=-1)
         if not np.all(highest - lowest <= 1e-4 * np.abs(features).max()):  # both are infinite if all are dropped
             why = "All features of a value are equal here, so the features of each head of the result should be too."
-            wrong = "in training mode, dropout drops single features of the values: apply it to the weights"
+            wrong = "in training mode, dropout drops individual features of the values: apply it to the weights"
             self.wrong(wrong, why, actual=some, operation="dropout")
 
     def assert_groups(

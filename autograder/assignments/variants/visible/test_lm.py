@@ -66,7 +66,7 @@ class TestLanguageModel(CheckingTestCase, TrainedTestCase):
         self.assert_tensor(score(tokens=tokens), stored["logits"], "the logits of some tokens", "B T V")
 
     def test_loss(self):
-        """The loss of padded sequences, and of one that is one token longer than the model's maximum."""
+        """The loss of padded sequences, and of a sequence one token longer than the model's maximum."""
         model, stored = self.model(), self.stored("loss")
         with self.part("padding"):
             self.assert_tensor(model.loss(stored["tokens"]), stored["loss"], "the loss", "")

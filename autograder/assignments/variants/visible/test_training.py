@@ -36,7 +36,7 @@ class TestTraining(CheckingTestCase):
             self.assert_number(rate, right, f"the rate at step {step}")
 
     def test_clip_gradients(self):
-        """Three gradients and a parameter without one; norms below and above the limit."""
+        """Three gradients and a parameter without a gradient; norms below and above the limit."""
         gradients = list(self.stored("clip").values())
         for case, max_norm in made.CLIPS.items():
             stored = self.stored(f"clip_{case}")

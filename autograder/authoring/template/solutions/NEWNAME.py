@@ -22,7 +22,7 @@ class LayerNorm(nn.Module):
         """Normalise the last axis of x.
 
         Args:
-            x: vectors of features, (..., size).
+            x: feature vectors, (..., size).
 
         Returns:
             (..., size).

@@ -1,8 +1,8 @@
 """Classroom 50 runs this in a student's repository: grade with the engine beside this file, and write result.json.
 
-The engine and the visible tests come from here, the trained models from the repository if they are the course's own.
-The bundle contains no solutions or hidden tests, since anybody can fetch it. An exit status other than 0 means that the
-grader failed.
+The engine and the visible tests come from this bundle; the trained models come from the repository, if they are the
+course's own. The bundle contains no solutions or hidden tests, since anybody can fetch it. An exit status other than 0
+means that the grader failed.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ SECONDS = int("@WALL@")
 
 
 def install() -> None:
-    """Install what grading imports, from the index that has the CPU build of torch."""
+    """Install the packages that grading imports, from the index that has the CPU build of torch."""
     index = os.environ.get("TORCH_INDEX", "https://download.pytorch.org/whl/cpu")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     pins = ["-c", str(HERE / "constraints.txt"), "-r", str(HERE / "requirements.txt")]
@@ -31,7 +31,7 @@ def copy_checkpoints() -> None:
     for name, digest in json.loads((HERE / "checkpoints.json").read_text(encoding="utf-8")).items():
         source, target = REPOSITORY / name, ENGINE / name
         if not source.is_file() or hashlib.sha256(source.read_bytes()).hexdigest() != digest:
-            sys.exit(f"{name} is missing from the repository, or is not the file of the course")
+            sys.exit(f"{name} is missing from the repository, or differs from the course's file")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, target)
 

@@ -13,7 +13,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=VARIANCE,
         new=VARIANCE.replace("correction=0", "correction=1"),
         looks_like="Your result is that of a layer norm whose variance is divided by the number of features minus one.",
-        read_again="That estimate is for samples of something larger. Here, the vector of features is all there is. "
+        read_again="That estimate is for a sample from a larger population. Here, the features are the population. "
         "The docstring says what its variance is divided by.",
     ),
     Mistake(

@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 
 class LayerNorm(nn.Module):
-    """Normalises vectors of features; `weight` and `bias` have the shape (size,)."""
+    """Normalises feature vectors; `weight` and `bias` have the shape (size,)."""
 
     def __init__(self, size: int, eps: float = 1e-5) -> None:
         super().__init__()

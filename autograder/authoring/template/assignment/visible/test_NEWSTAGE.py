@@ -4,10 +4,10 @@ from autograder.grading.graded_case import StageTestCase
 
 
 class TestLayerNorm(StageTestCase):
-    """A layer norm of 6 features with random weights."""
+    """A layer norm over 6 features, with random weights."""
 
     def test_layer_norm(self):
-        """Normalise vectors of features, including some that hardly vary."""
+        """Normalise feature vectors, including some whose values hardly vary."""
         norm = self.student.NEWNAME.LayerNorm(6)
         norm.load_state(self.stored("weights"))
         for case in ("usual", "flat"):
