@@ -118,7 +118,7 @@ MODEL_QUESTIONS = {
         "2 x 10 x 4 x 64 = 5,120 numbers, 10,240 bytes, 10 KiB.",
         (
             (40, "That is for 16 heads. Keys and values have 4."),
-            (5, "Count keys and values, with two bytes per number."),
+            (5, "Count keys and values, at two bytes per number."),
             (10.24, "A KiB has 1,024 bytes."),
         ),
         tolerance=0.001,

@@ -56,7 +56,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "merge-unordered",
         SAME,
         "{ids[i], ids[i + 1]} == {*pair}",
-        "You also merge the two tokens in the opposite order.",
+        "You also merge the two tokens when they occur in the opposite order.",
         "A pair has an order: (97, 98) is not (98, 97).",
     ),
     _bpe(

@@ -122,7 +122,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "zeros-nan",
         ZEROS,
         "pass",
-        "A group of zeros has the scale 0, or nearly 0.",
+        "A group of zeros has a scale of 0, or nearly 0.",
         "The docstring gives the scale of a group in which everything is 0.",
     ),
     _quantise(
@@ -152,7 +152,7 @@ MISTAKES: tuple[Mistake, ...] = (
         WEIGHTS,
         WEIGHTS.replace("groups * scales", "groups / scales"),
         "You divide the numbers by their scale.",
-        "Rounding divided the weights by their scale. What undoes this?",
+        "The weights were divided by their scale before rounding. What undoes this?",
     ),
     _quantise(
         "dequantise-scales-in-turn",

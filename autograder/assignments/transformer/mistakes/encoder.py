@@ -97,7 +97,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new="hidden = self.fc1(x)\n"
         "        x = self.final_layer_norm(x + self.dropout(self.activation_fn(self.fc2(hidden))))",
         looks_like="Your result is that of a layer whose ReLU comes after the second linear map instead of the first.",
-        read_again="The max in the formula contains only the first linear map. " + FFN,
+        read_again="The max in the formula applies only to the first linear map. " + FFN,
     ),
     Mistake(
         id="encoder.relu-twice",

@@ -297,8 +297,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=LAST,
         new="last = x[:, -1:]",
         looks_like="Your layer computes only the last position, even when there is no cache yet.",
-        read_again="The docstring says what to compute when the cache is None. A first step may have several "
-        "positions.",
+        read_again="The docstring says what to compute when the cache is None. The first step may process "
+        "several positions.",
     ),
     Mistake(
         id="inference.cache-not-used",

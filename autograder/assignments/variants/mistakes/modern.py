@@ -170,7 +170,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         ODD,
         "if False:",
-        "You do not refuse an odd number of features.",
+        "You do not reject an odd number of features.",
         "See the Raises section of the docstring.",
     ),
     Mistake(

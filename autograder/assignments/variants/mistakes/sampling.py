@@ -24,8 +24,8 @@ DRAWN = "unread = torch.multinomial(probabilities, 1, generator=generator)"
 RETURN = "return tokens\n    ### END SOLUTION"
 
 SHARE = (
-    "Keep the smallest number of best tokens whose probabilities add up to at least p, including the token that makes "
-    "the sum reach p."
+    "Keep the smallest set of the most likely tokens whose probabilities add up to at least p, including the token "
+    "that makes the sum reach p."
 )
 ORDER = "The docstring numbers the three steps; each works on the result of the previous step."
 
