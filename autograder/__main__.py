@@ -238,7 +238,7 @@ def refuse_unknown(words: list[str]) -> None:
 
 
 def check_words(words: list[str], chosen: Assignment) -> None:
-    """Refuse a word that is neither a stage nor a command, with a suggestion.
+    """Refuse a word that is neither a stage nor a command, and suggest a similar one.
 
     Raises:
         UserError: if there is such a word.
@@ -257,7 +257,7 @@ def check_words(words: list[str], chosen: Assignment) -> None:
 
 
 def own_folder(chosen: Assignment) -> Path:
-    """The folder to grade if none is named: the current one if it has modules, otherwise the course's.
+    """The folder to grade if none is named: the current folder if it contains modules, otherwise the course's.
 
     On a shared server, students work in their own folders, and the course is elsewhere.
     """
@@ -290,7 +290,7 @@ def hidden_seed(args: argparse.Namespace, chosen: Assignment) -> int | None:
 
 
 def check_writable(path: Path | None, option: str = "--json") -> None:
-    """Check before the work begins whether its result can be written.
+    """Before the work begins, check that its result can be written.
 
     Raises:
         UserError: if it cannot.
@@ -322,7 +322,7 @@ def format_of(path: Path) -> Callable[["Verdict"], str]:
 
 
 def part(module: str, what: str) -> ModuleType:
-    """Return a module that students do not have.
+    """Import a module that students do not have, and return it.
 
     Raises:
         UserError: if it is not here; the message says that `what` is for instructors.
@@ -338,8 +338,8 @@ def part(module: str, what: str) -> ModuleType:
 def of_this_course(arguments: list[str]) -> list[str]:
     """Take `--course DIR` out of the arguments of any command, and choose that course.
 
-    If `--course` comes after the command and its value is not a folder, the command gets it: `export --push` takes a
-    course number.
+    If `--course` comes after the command and its value is not a folder, the option is left for the command: for
+    `export --push`, the value is a course number.
 
     Raises:
         UserError: if the folder is not a course.

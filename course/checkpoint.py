@@ -81,7 +81,7 @@ def fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], folder: Path)
     """Load the weights of a checkpoint folder into a model.
 
     Raises:
-        UserError: if their names or shapes do not fit.
+        UserError: if the names or shapes of the weights do not fit.
     """
     try:
         model.load_state_dict(weights, strict=True)

@@ -20,7 +20,7 @@ Config = TypeVar("Config", bound="SavedConfig")
 
 @dataclass(frozen=True)
 class SavedConfig:
-    """The sizes, tokens (`..._idx`) and dropout of a model. A subclass declares them."""
+    """The sizes, special tokens (`..._idx`) and dropout probability of a model. Subclasses declare the fields."""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):

@@ -136,7 +136,7 @@ def checkpoint(folder: Path | None = None) -> Finding:
 
 
 def own_files(folder: Path | None = None) -> Iterator[Finding]:
-    """Check that the students' modules and the notebooks are in their places."""
+    """Check that the students' modules and the notebooks are where they should be."""
     folder = folder or course_folder() / "notebooks"
     for assignment in assignments().values():
         place = folder / assignment.name

@@ -17,7 +17,7 @@ class UserError(Exception):
 
 
 def first_reason(error: Exception) -> str:
-    """The text of an exception in one line; if torch lists several weights that do not fit, only the first."""
+    """Return an exception's text in one line. If torch lists several weights that do not fit, keep only the first."""
     lines = [" ".join(line.split()).rstrip(". ") for line in str(error).splitlines() if line.strip()]
     if len(lines) > 2 and lines[0].startswith("Error(s) in loading state_dict"):
         return f"{lines[1]} (and {len(lines) - 2} more)"
@@ -32,7 +32,7 @@ def line(text: str) -> str:
 def run_command(main: Callable[[], int], developer: bool = sys.flags.dev_mode) -> int:
     """Run a command. A `UserError` is printed as one line on stderr, without a traceback, and the exit status is 2.
 
-    Any other exception is also printed as one line, and the exit status is 3. This does not mean that the graded
+    Any other exception is also printed as one line, and the exit status is 3. Status 3 does not mean that the graded
     code or the trained model is wrong.
 
     Args:

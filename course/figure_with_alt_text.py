@@ -26,7 +26,7 @@ PALE = "#d6d9dd"  # replaces black on a dark page
 class AltFigure(Figure):
     """A figure with alternative text and two versions, for light and dark pages.
 
-    It is independent of pyplot: it need not be closed, and it selects no backend.
+    It does not use pyplot, so it need not be closed and selects no backend.
     """
 
     alt: str = ""
@@ -53,7 +53,7 @@ class AltFigure(Figure):
 
 
 def image(figure: Figure, alt: str, dpi: int, shown: int = 0, **saving: Any) -> str:
-    """A figure as an HTML image with a dark variant. If styles are not allowed, the light one is shown.
+    """A figure as an HTML image with a dark variant. If styles are not allowed, the light variant is shown.
 
     It shrinks with the page until its smallest text is 11 pixels high. On a narrow page its panels are stacked.
 
@@ -61,7 +61,7 @@ def image(figure: Figure, alt: str, dpi: int, shown: int = 0, **saving: Any) -> 
         alt: the figure in words.
         dpi: the resolution.
         shown: the pixels per inch on the page; by default equal to `dpi`.
-        saving: further arguments of `savefig`.
+        saving: further arguments for `savefig`.
     """
     pictures = {"light": _png(figure, dpi, facecolor="white", **saving)}
     with _pale(figure):
@@ -94,7 +94,7 @@ def _tags(pictures: dict[str, bytes], alt: str, scale: float, least: float) -> s
 
 
 def _width(png: bytes) -> int:
-    """The width of a picture, which is stored at a fixed offset in a PNG file."""
+    """Read the width of a PNG picture, which is stored at a fixed offset."""
     return int.from_bytes(png[16:20], "big")
 
 

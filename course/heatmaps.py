@@ -1,6 +1,6 @@
 """Attention as heatmaps: `python -m course.heatmaps "Der Fuchs niest." --out attention.svg`.
 
-They show the real computation of the modules' code, mistakes included (see `course.read_attention`).
+They show what the modules' code really computes, mistakes included (see `course.read_attention`).
 """
 
 import argparse
@@ -38,7 +38,7 @@ def show_heatmaps(
     limits: tuple[float, float] | None = (0, 1),
     label: str = "attention weight",
 ) -> "AltFigure":
-    """Draw matrices side by side, all on one scale.
+    """Draw matrices side by side, all on the same colour scale.
 
     Args:
         matrices: (rows, columns, queries, keys).
@@ -49,8 +49,8 @@ def show_heatmaps(
         xticks, yticks: the tokens of the keys and of the queries.
         masks: non-zero where a query may not attend; such cells are hatched. Any shape that broadcasts to `matrices`.
         alt: the figure in words, as alternative text; by default the sizes and the largest number of each panel.
-        limits: the ends of the scale; None means those of the data, symmetric if some numbers are negative.
-        label: a name for the numbers.
+        limits: the ends of the scale; None means the range of the data, made symmetric if some numbers are negative.
+        label: the label of the colour bar.
 
     Returns:
         The figure. A notebook shows it if it is the last line of a cell; elsewhere call `display`.
@@ -158,7 +158,7 @@ def show_attention(
     target: "Tokenizer | None" = None,
     upto: int | None = None,
 ) -> "AltFigure":
-    """Draw the attention of a sentence: a row per layer, a column per head; masked cells are hatched.
+    """Draw the attention weights of a sentence: a row per layer, a column per head; masked cells are hatched.
 
     Args:
         maps: the result of `attention_maps`.

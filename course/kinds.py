@@ -82,7 +82,7 @@ class Kind:
         return greedy_decode(model, sources, max_tokens, cache=quick)
 
     def cross_weights(self, model: Any, src: "torch.Tensor", tgt: "torch.Tensor") -> "torch.Tensor":
-        """Return the attention to the source (1, T_e) for a known target (1, T_d): (layers, H, T_d, T_e)."""
+        """Return the attention weights on the source (1, T_e) for a known target (1, T_d): (layers, H, T_d, T_e)."""
         from course.read_attention import attention_maps
 
         cross = attention_maps(model, src, tgt).cross
@@ -149,9 +149,9 @@ def kind_of(config: SavedConfig) -> Kind:
 
 
 def kind_of_checkpoint(folder: Path) -> Kind:
-    """Return the kind of the translator in a folder, from the entries of its configuration.
+    """Return the kind of the translator in a folder, recognised by the entries of its configuration.
 
-    If in doubt, it is the Transformer, which reports the problem when it is loaded.
+    If no kind fits, return the Transformer, which reports the problem when it is loaded.
     """
     try:
         entries = set(json.loads((folder / CONFIG).read_text(encoding="utf-8")))

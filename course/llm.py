@@ -25,7 +25,7 @@ END = "<|end|>"  # the special token before each tale
 
 
 def load_standins() -> SimpleNamespace:
-    """Import the stand-ins: working code for cells that run before anything is written."""
+    """Import the stand-ins: working code for cells that run before students have written anything."""
     return load_modules(course_folder() / "autograder" / "assignments" / "llm" / "standins", WITH_STANDINS)
 
 
@@ -47,14 +47,14 @@ def text_of(tale: Tale) -> str:
 
 
 def encode_tales(tales: list[Tale], tokenizer: Any) -> "list[torch.Tensor]":
-    """Return the tokens of each tale, after the special token `END`."""
+    """Return the tokens of each tale, preceded by the special token `END`."""
     import torch
 
     return [torch.tensor(tokenizer.encode(END + text_of(tale))) for tale in tales]
 
 
 def bits_per_character(model: Any, tales: list[Tale], tokens: "list[torch.Tensor]", T: int) -> float:
-    """Return the bits per character of a language model of `lm.py` on tales.
+    """Return the bits per character of a language model from `lm.py` on tales.
 
     Every token is predicted from at least T / 2 previous tokens, or from all of them if there are fewer.
 
@@ -81,7 +81,7 @@ def bits_per_character(model: Any, tales: list[Tale], tokens: "list[torch.Tensor
 
 
 def repetitions(period: "torch.Tensor", T: int, generator: "torch.Generator | None" = None) -> "torch.Tensor":
-    """Return random tokens of 64 kinds, (B, T), which repeat with these periods, (B, 1), of at most 24."""
+    """Return random tokens of 64 kinds, (B, T). Each row repeats with its own period, (B, 1), at most 24."""
     import torch
 
     return torch.randint(64, (len(period), 24), generator=generator).gather(1, torch.arange(T) % period)

@@ -47,7 +47,7 @@ def checkpoints() -> Path:
 
 
 def project_files() -> Path:
-    """Return the folder of the engine's files that are not modules: constraints.txt, grade.py, ... (pyproject.toml)."""
+    """Return the folder of the engine's files other than modules, such as constraints.txt and grade.py."""
     if (ENGINE / MARK).is_file():
         return ENGINE
     for file in importlib.metadata.files("transformer-course") or ():
@@ -68,7 +68,7 @@ def refuse_planted(submissions: Path) -> None:
     first.
 
     Raises:
-        UserError: if the course is among the submissions, or inside another course, unless it was named.
+        UserError: if the course is among the submissions, or is inside another course and was not named explicitly.
     """
     folder = course_folder()
     if folder.is_relative_to(submissions.resolve()):

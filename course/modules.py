@@ -1,4 +1,4 @@
-"""Import a student's modules or the reference's from a folder, afresh each time."""
+"""Import a student's modules or the reference modules from a folder, afresh each time."""
 
 import importlib
 import importlib.abc
@@ -41,12 +41,12 @@ def students_modules() -> tuple[str, ...]:
 
 
 def default_folder() -> Path:
-    """Return the folder of the reference modules if it exists (instructors), otherwise of the students' modules."""
+    """Return the folder of the reference modules if it exists (instructors), else that of the students' modules."""
     return reference_or_own("transformer")
 
 
 def reference_or_own(assignment: str) -> Path:
-    """Return the folder of an assignment's reference modules if it exists, otherwise of the students' modules."""
+    """Return the folder of an assignment's reference modules if it exists, otherwise that of the students' modules."""
     from autograder.manifest.course_config import home_of
 
     folder = home_of(assignment).folder
@@ -55,7 +55,7 @@ def reference_or_own(assignment: str) -> Path:
 
 
 def standins_of(assignment: str) -> Path:
-    """Return the folder of an assignment's stand-ins, which students have even without the rest of it."""
+    """Return the folder of an assignment's stand-ins, which students have even without the rest of the assignment."""
     from autograder.manifest.course_config import home_of
 
     return home_of(assignment).assignments / assignment / "standins"
@@ -79,9 +79,9 @@ def standins_with(module: str) -> Path:
 def load_modules(
     folder: Path | None = None, names: tuple[str, ...] = MODULE_NAMES, replaced: Replaced = NOTHING
 ) -> SimpleNamespace:
-    """Import modules from a folder, except for replaced ones: `mha`, `pe`, `encoder`, `decoder` and `transformer`.
+    """Import modules from a folder, except for replaced ones; by default the five modules of the Transformer.
 
-    The modules import each other by these bare names. They are removed from `sys.modules` afterwards, so that two
+    The modules import each other by bare name. They are removed from `sys.modules` afterwards, so that two
     folders can be loaded side by side and an older import never hides an edited file.
 
     Raises:
@@ -98,7 +98,7 @@ def load_module(name: str, folder: Path, replaced: Replaced = NOTHING) -> Module
     """Import a single module of an assignment, with the modules that it imports, as `load_modules` does.
 
     Raises:
-        UserError: if there is no such module, or it cannot be imported; the message says why, and in which line.
+        UserError: if there is no such module, or it cannot be imported; the message says why, and on which line.
     """
     if name not in students_modules():
         raise UserError(f"there is no module {name!r}; the modules are {', '.join(students_modules())}")

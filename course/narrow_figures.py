@@ -20,7 +20,7 @@ def stack(pictures: Mapping[str, bytes], spans: Sequence[tuple[int, ...]], most:
     Args:
         pictures: the variants of the figure by name, of equal size. The first one is on white.
         spans: where each column of panels begins and ends, in pixels, from left to right.
-        most: the width of a row in pixels. It contains as many columns as fit, at least one.
+        most: the maximum width of a row in pixels. A row contains as many columns as fit, at least one.
         tallest: the greatest height in pixels.
 
     Returns:
@@ -49,7 +49,7 @@ def stack(pictures: Mapping[str, bytes], spans: Sequence[tuple[int, ...]], most:
 
 
 def _cuts(white: "np.ndarray", spans: Sequence[tuple[int, ...]]) -> list[int]:
-    """Where to cut, from left to right: in the widest empty gap between two columns of panels."""
+    """Return where to cut, from left to right: in the widest empty gap between neighbouring columns of panels."""
     import numpy as np
 
     empty = np.asarray((white[..., :3] == 255).all(axis=(0, 2)))

@@ -24,15 +24,15 @@ BOX = "overflow-x:auto;max-width:100%"  # of a box that scrolls; inline, since s
 
 
 def boxed(html: str, name: str = "", style: str = "") -> str:
-    """Put something wide into a box that scrolls, so that the page does not."""
+    """Put wide content into a scrolling box, so that the page itself need not scroll."""
     return f'<div class="tc-box {name}" style="{BOX}{style}">{html}</div>'
 
 
 def two_forms(wide: str, narrow: str, least: int) -> str:
-    """Both forms of a figure; the page shows the one that fits, or the wide one if it allows no style sheets.
+    """Both forms of a figure; the page shows the one that fits, or the wide form if style sheets are not allowed.
 
     Args:
-        least: the pixels that the wide form needs.
+        least: the width in pixels that the wide form needs.
     """
     limit = min(least, NARROW)
     inner = f".tc-{limit} >"

@@ -2,7 +2,7 @@
 
 The modules return no attention weights, and need not store them, but the output of attention is linear in the values.
 With columns of the identity matrix as values, the outputs are columns of the attention matrix. So these are the weights
-of the modules' real code, mistakes included.
+that the modules' code really computes, mistakes included.
 """
 
 from collections.abc import Iterator, Sequence
@@ -113,7 +113,7 @@ def attention_maps(model: Any, src: "torch.Tensor", tgt: "torch.Tensor | None" =
     """The attention weights of a `Transformer` for one sentence, with teacher forcing in the decoder.
 
     Args:
-        model: any model with the interface of the course. Dropout is off, whatever its mode.
+        model: any model with the interface of the course. Dropout is off, whatever the model's mode.
         src: source tokens, (1, T_e).
         tgt: target tokens, (1, T_d); without them only the encoder runs.
 

@@ -35,7 +35,7 @@ class RecurrentConfig(SavedConfig):
 
 
 def load_recurrent_modules(folder: Path | None = None) -> SimpleNamespace:
-    """Import `pooling`, `scoring` and `seq2seq` from a folder; by default the reference, else the student's.
+    """Import `pooling`, `scoring` and `seq2seq` from a folder; by default the reference or, without it, the student's.
 
     Raises:
         UserError: if the folder or a module is missing.

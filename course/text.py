@@ -66,7 +66,7 @@ class Tokenizer:
         return [BOS, *self._model.encode(sentence), EOS]
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """The text of token indices, without BOS, EOS and PAD."""
+        """Convert token indices to text, without BOS, EOS and PAD."""
         return str(self._model.decode([int(t) for t in tokens if t not in (PAD, BOS, EOS)]))
 
     def pieces(self, tokens: Iterable[int]) -> list[str]:
@@ -107,7 +107,7 @@ def batch_by_length(pairs: Sequence[Pair], max_tokens: int, seed: int) -> list[l
 
     Args:
         pairs: (source tokens, target tokens).
-        max_tokens: the limit on pairs x longest side in one batch. A longer single pair is its own batch.
+        max_tokens: the limit on pairs x longest side in one batch. A pair above the limit is a batch of its own.
         seed: determines the order.
 
     Returns:

@@ -3,7 +3,7 @@
 The model is built from the project's own modules: a Transformer, or with `--model recurrent` its predecessor. Training
 can be stopped at any time; the same command then continues it, with the same result as an uninterrupted run.
 `torchrun --nproc-per-node N -m course.train` trains in N processes: each computes its share of every batch, and the
-result equals that of one process.
+result is the same as with one process.
 """
 
 import argparse
@@ -90,7 +90,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def run(args: argparse.Namespace, group: Group) -> None:
-    """Train a model; every process of a group runs this."""
+    """Train a model; every process of a group runs this function."""
     import torch
 
     from course.checkpoint import fill, load_weights, save_checksums, save_weights

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Translator:
-    """A checkpoint loaded into a folder's modules, which translates with the graded `Transformer.inference`."""
+    """A model built from a folder's modules and a checkpoint's weights; it translates with `Transformer.inference`."""
 
     def __init__(self, checkpoint: Path, modules: Path | None = None, max_tokens: int | None = None) -> None:
         from course.checkpoint import load_checkpoint
@@ -74,7 +74,7 @@ class Translator:
         It uses only the encoder and the weights of the modules. Empty lines are kept, so that line numbers match.
 
         Raises:
-            UserError: as in `translate`, after the translations of the preceding sentences.
+            UserError: as in `translate`, but only after the preceding sentences are translated.
         """
         from course.translation.decoding import beam_search
 

@@ -39,7 +39,7 @@ class Done:
 
 
 def read_handout(path: Path) -> dict[str, bytes]:
-    """Read the files of a handout by path, without its top folder.
+    """Return the files of a handout by their paths below its top folder.
 
     Raises:
         UserError: if it is not a handout.
@@ -61,7 +61,7 @@ def update(files: dict[str, bytes], root: Path | None = None) -> Done:
     """Install the files of a handout in the folder of the course.
 
     Raises:
-        UserError: if the handout's assignment is not here, or a file cannot be written.
+        UserError: if the handout's assignment is not in this folder, or a file cannot be written.
     """
     root = root or course_folder()
     name = str(json.loads(files[RECORD])["assignment"])
@@ -104,7 +104,7 @@ def digest(data: bytes, name: str) -> str:
     """Return the SHA-256 of the content of a file called `name`.
 
     Line endings are ignored, since editors and git change them. For a notebook only the cells' sources count, not their
-    outputs: running a notebook does not change it.
+    outputs, so running a notebook does not change its digest.
     """
     data = data.replace(b"\r\n", b"\n")
     if name.endswith(".ipynb"):

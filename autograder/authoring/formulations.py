@@ -1,9 +1,9 @@
-"""Correct alternatives to the solution, to check that each gets full marks. Never shipped to students.
+"""Correct alternatives to the solution, used to check that each gets full marks. Never shipped to students.
 
 A formulation is a correct way of writing parts of a module: strings that replace solution regions. An assignment's
 package `formulations` lists its formulations in `FORMULATIONS`. Each folder in `tests/correct_programs/` contains a
-program written without looking at the solution. It consists of whole modules, or, below a first line `# Differs from
-the solution in:`, only of the functions, methods and classes that differ.
+program written without looking at the solution. If a module's first line is `# Differs from the solution in:`, the
+module contains only the functions, methods and classes that differ.
 """
 
 import ast
@@ -39,7 +39,7 @@ class Formulation:
     finite: bool = True
 
     def apply(self, sources: Mapping[str, str]) -> dict[str, str]:
-        """Replace the solution by this formulation in the reference modules.
+        """Return the reference modules with this formulation in place of the solution.
 
         Raises:
             UserError: if the module does not have the regions that the formulation replaces.
@@ -79,12 +79,12 @@ def formulations(assignment: Assignment) -> tuple[Formulation, ...]:
 
 
 def programs_of(assignment: Assignment) -> Path:
-    """Return the folder of an assignment's correct programs; a course need not have any."""
+    """Return the folder for an assignment's correct programs; it may be missing."""
     return course_folder() / "tests" / "correct_programs" / assignment.name
 
 
 def correct_submissions(assignment: Assignment) -> dict[str, tuple[Submission, set[str]]]:
-    """Return the known correct submissions besides the solution, by name, each with its rewritten modules."""
+    """Return the known correct submissions other than the solution, by name, each with the names of its modules."""
     solution = read_submission(assignment.solution, assignment).sources
     submissions = {
         each.id: (Submission(each.id, each.apply(solution)), {each.module}) for each in formulations(assignment)
@@ -97,7 +97,7 @@ def correct_submissions(assignment: Assignment) -> dict[str, tuple[Submission, s
 
 
 def program(folder: Path, assignment: Assignment) -> dict[str, str]:
-    """Return a correct program's modules, completed from the solution."""
+    """Return the modules of a correct program; parts that it lacks come from the solution."""
     solution = read_submission(assignment.solution, assignment).sources
     written = read_submission(folder, assignment).sources
     return {
@@ -109,9 +109,9 @@ def program(folder: Path, assignment: Assignment) -> dict[str, str]:
 def with_differences(source: str, differences: str) -> str:
     """Replace functions, methods and classes of a module with those in a second source string.
 
-    A class with the same bases and decorators keeps the methods missing from the second string. New imports are
-    inserted after the module's imports, and `from __future__` imports before them. Other new statements are inserted
-    before the next replaced definition, or at the end.
+    If a class has the same bases and decorators in both, methods missing from the second string are kept. New imports
+    are inserted after the module's imports, and `from __future__` imports before them. Other new statements are
+    inserted before the next replaced definition, or at the end.
     """
     lines = source.split("\n")
     replaced = sorted(_changes(parse(source), parse(differences), differences.split("\n")), reverse=True)
@@ -121,7 +121,7 @@ def with_differences(source: str, differences: str) -> str:
 
 
 def _changes(old: Block, new: Block, lines: list[str]) -> Iterator[Change]:
-    """Yield each change: first line, order among changes there, last line (first line - 1 to insert), and code."""
+    """Yield each change: first line, order among changes there, last line (first - 1 for an insertion), and code."""
     defined = {_name(node): node for node in old.body if _name(node)}
     imports = [node for node in old.body if isinstance(node, (ast.Import, ast.ImportFrom))]
     first, imported = (imports[0].lineno, _last(imports[-1])) if imports else (1, 0)
@@ -149,7 +149,7 @@ def _before(line: int, waiting: list[list[str]]) -> Iterator[Change]:
 
 
 def _name(node: ast.stmt) -> str:
-    """The name that a statement defines, or ""."""
+    """Return the name that a statement defines, or ""."""
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return node.name
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []

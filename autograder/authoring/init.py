@@ -14,10 +14,10 @@ FOLDERS = ("solutions", "notebooks")
 
 
 def write(folder: Path) -> list[str]:
-    """Write a new course; return the names of its files.
+    """Create a new course and return the names of its files.
 
     Raises:
-        UserError: if the folder is not empty (it may have .git or .venv), or inside another course.
+        UserError: if the folder contains anything but .git and .venv, or is inside another course.
     """
     outer = next((parent for parent in folder.resolve().parents if (parent / MARK).is_file()), None)
     if outer:

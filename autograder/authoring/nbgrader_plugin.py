@@ -1,4 +1,4 @@
-"""Extensions of nbgrader: preprocessors for the release and for submissions (see nbgrader_config.py).
+"""Extensions to nbgrader: preprocessors for the release and for submissions (see nbgrader_config.py).
 
 They are preprocessors, not hooks: nbgrader continues after an exception in a hook, but an exception in a preprocessor
 ends the command and removes its output.
@@ -28,10 +28,10 @@ OF_NBGRADER = {"timestamp.txt", "submission_secret.txt"}
 
 
 class StripModules(NbGraderPreprocessor):  # type: ignore[misc]
-    """Releases each notebook with the manifest's points, the stubs of the modules, and the start page."""
+    """Releases each notebook with the points from the manifest, the stubs of the modules, and the start page."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
-        """Remove nbgrader's copies, and pass the stubs to the notebook writer."""
+        """Remove the other files that nbgrader copied, and pass the stubs to the notebook writer."""
         ids, course = resources["nbgrader"], self.parent.parent.coursedir
         known = assignment(ids["assignment"])
         if f"{ids['notebook']}.ipynb" not in notebook_names(known):
@@ -106,7 +106,7 @@ def forget_points(course: Any, ids: dict[str, str], notebooks: Iterable[str]) ->
 
 
 def is_linked(path: Path, root: Path) -> bool:
-    """Whether a submitted path is a symbolic link or leads through one: its target may not have been handed in."""
+    """Whether a submitted path contains a symbolic link, whose target may not have been handed in."""
     return any(step.is_symlink() for step in (path, *path.parents) if step.is_relative_to(root) and step != root)
 
 
@@ -137,7 +137,7 @@ def without_points(cell: Any, no_module: bool) -> str:
 
     Args:
         cell: the executed cell.
-        no_module: whether the student submitted no module at all, so that an error and 0 points are correct.
+        no_module: whether the student submitted no module at all; an error and 0 points are then correct.
     """
     outputs = [] if cell is None or cell.cell_type != "code" else cell.outputs
     for output in outputs:

@@ -41,7 +41,7 @@ def check_name(name: str) -> None:
 
 
 def targets(name: str) -> dict[str, Path]:
-    """Return the target of each folder of the template."""
+    """Return the target folder for each folder in the template."""
     return {"assignment": course_config().assignments / name, "solutions": course_folder() / "solutions" / name}
 
 

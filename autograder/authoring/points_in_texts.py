@@ -1,9 +1,9 @@
-"""Update points and forbidden parts in the guides' tables and the notebooks' introductions from the manifest.
+"""Copy points and forbidden parts from the manifest to the guides' tables and the notebooks' introductions.
 
 A table has a column "points" or "not allowed"; a row belongs to a stage if its first cell links to the stage's notebook
 or is the stage's name. If several assignments have a stage of this name, the heading above says which one is meant, as
-in "## `variants`: ...". In the introduction of a stage's notebook, "30 points" refers to the stage, except in a table
-with several such rows, which are exercises. The last paragraph lists the parts that the stage forbids.
+in "## `variants`: ...". In the introduction of a stage's notebook, "30 points" refers to the stage. In a table with
+several such rows, the rows are exercises instead. The last paragraph lists the parts that the stage forbids.
 """
 
 import json
@@ -49,7 +49,7 @@ def in_tables(text: str, stages: dict[str, Stage]) -> str:
     """Update the stages' points in the tables of a Markdown text.
 
     Args:
-        stages: the key is the assignment (from the last heading), a space, and the text that marks a row's first cell.
+        stages: the key is the assignment (from the last heading), a space, and the text that identifies a row.
     """
     lines, columns, section = text.split("\n"), dict[str, int](), ""
     for number, line in enumerate(lines):
@@ -71,7 +71,7 @@ def in_tables(text: str, stages: dict[str, Stage]) -> str:
 
 
 def forbidden(stage: Stage) -> str:
-    """Return the parts that a stage forbids, as a list in Markdown."""
+    """Return the parts that a stage forbids, as a Markdown list."""
     return ", ".join(f"`{written.replace(')', '=...)')}`" for written in stage.forbids)
 
 

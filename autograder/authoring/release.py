@@ -94,7 +94,7 @@ def generate(root: Path, chosen: Iterable[Assignment]) -> dict[str, str]:
         The text of every file by its path in the release folder.
 
     Raises:
-        UserError: if a module cannot be stripped, nbgrader fails, a file is missing, or a solution is left.
+        UserError: if a module cannot be stripped, nbgrader fails, a file is missing, or part of a solution is left.
     """
     with tempfile.TemporaryDirectory() as scratch:
         for assignment in chosen:
@@ -133,7 +133,7 @@ def _run_nbgrader(root: Path, assignment: str, scratch: Path) -> None:
 
 
 def write_release(release: dict[str, str], folder: Path, replaced: Iterable[Path]) -> None:
-    """Write a release into its folder, replacing some folders. The bytes are the same on every system."""
+    """Write a release into its folder, in place of the folders `replaced`. The bytes are the same on every system."""
     for old in replaced:
         if old.exists():
             shutil.rmtree(old)

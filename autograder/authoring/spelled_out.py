@@ -1,4 +1,4 @@
-"""Rewrite correct code so that each part of an expression gets a name: some people write one line, some several.
+"""Rewrite correct code so that each part of an expression gets a name, since some people split one line into several.
 
 A traced call shows the results of statements, not of the parts of an expression (`worker.tracing.traced_values`). So
 functions without torch calls are traced a second time, with each part in a separate statement.
@@ -15,7 +15,7 @@ WHOLE = (ast.Lambda, ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.ListComp, ast.Set
 
 
 def spelled_out(text: str) -> str:
-    """Rewrite the functions that do not call torch, if there are any, with one statement per part."""
+    """Rewrite the functions that do not call torch, with a separate statement for each part of an expression."""
     tree, changed = parse(text), False
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and not _names(node) & LIBRARIES:
@@ -35,7 +35,7 @@ class _Editor:
         self.parts = 0
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """Return the statements of a block, each after the statements that compute its parts."""
+        """Return the statements of a block, each preceded by the statements that compute its parts."""
         statements: list[ast.stmt] = []
         for node in body:
             for field in ("value", "test", "iter"):

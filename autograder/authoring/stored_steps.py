@@ -44,7 +44,7 @@ def recipes(stage: Stage, code: Code, workers: Workers) -> dict[str, CallReplay]
 
 
 def traces(wanted: Iterable[CallReplay], code: Code, workers: Workers) -> dict[str, Trace]:
-    """Trace calls of the given code; calls that fail or are not reproducible are left out."""
+    """Trace the wanted calls with the given code. Calls that fail or are not reproducible are left out."""
     recorded: dict[str, Trace] = {}
     student = Student(workers, code)
     try:
@@ -61,7 +61,7 @@ def traces(wanted: Iterable[CallReplay], code: Code, workers: Workers) -> dict[s
 
 
 def steady(first: Trace, second: Trace) -> Trace | None:
-    """Mask the signatures that differ between two runs; None if the operations or a result's signatures differ.
+    """Mask signatures that differ between two runs; return None if the operations or a result's signatures differ.
 
     Dropout draws random numbers, and an object's `id` differs in every run. Python numbers are compared exactly: they
     may be times, which differ by less than the tolerance.
@@ -76,8 +76,10 @@ def steady(first: Trace, second: Trace) -> Trace | None:
 
 
 def other_code(assignment: Assignment, stage: Stage) -> dict[str, Code]:
-    """Return the code of every correct submission that differs from the solution in this stage, by name; also the
-    spelled-out version of each, if it is different."""
+    """Return the code of each correct submission that differs from the solution in this stage, by name.
+
+    The spelled-out version of a submission is included, if it is different.
+    """
     correct = correct_submissions(assignment).items()
     others = {name: submission for name, (submission, written) in correct if written & set(stage.modules)}
     solution = read_submission(assignment.solution, assignment)
@@ -108,7 +110,7 @@ def known(assignment: Assignment, stage: Stage, workers: Workers) -> dict[str, R
 
 
 def store_steps(assignment: Assignment, workers: Workers) -> None:
-    """Write the traces of every stage with named steps; remove the files of all other stages."""
+    """Write the traces of every stage that has named steps; remove the files of all other stages."""
     from safetensors.numpy import save
 
     names = read_names(assignment.folder)

@@ -1,6 +1,7 @@
 """Write the stored tensors of the visible tests: `python -m autograder expected [--check]`.
 
-A file is written if it is missing or differs beyond the last digits, which differ between processors.
+A file is written if it is missing or outdated. Differences in the last digits are ignored, since these depend on the
+processor.
 
 The expected tensors come from the reference modules in solutions/, computed in float64 on one thread. Inputs are
 stored instead of sampled during grading, because torch's random numbers differ between processors in their last
@@ -55,7 +56,7 @@ def make(folder: Path, chosen: Assignment) -> list[str]:
 
 
 def remove_stale(folder: Path, stages: Container[str]) -> list[str]:
-    """Remove the stored tensors and traces of all other stages; return the names of their files."""
+    """Remove the stored tensors and traces of all stages not in `stages`; return the names of the removed files."""
     stale = sorted(path for path in folder.glob("*.safetensors") if path.name.partition(".")[0] not in stages)
     for path in stale:
         path.unlink()
@@ -63,7 +64,7 @@ def remove_stale(folder: Path, stages: Container[str]) -> list[str]:
 
 
 def store_signatures(assignment: Assignment) -> None:
-    """Run every known mistake and all correct code through the visible tests of its stage; store the signatures."""
+    """Run all known mistakes and all correct code through the visible tests of their stages; store the signatures."""
     from autograder.diagnosis.mistake_signatures import store
     from autograder.diagnosis.mistakes import all_mistakes
     from autograder.grading.find_mistakes import mistakes_on
@@ -92,7 +93,7 @@ def store_signatures(assignment: Assignment) -> None:
 
 
 def differences(made: Path, stored: Path) -> list[str]:
-    """Return the differences between two folders beyond the last digits, which differ between processors."""
+    """Return the differences between two folders, ignoring the last digits, which depend on the processor."""
     from safetensors.numpy import load_file
 
     problems = [f"{name} is missing or unexpected" for name in _names(made) ^ _names(stored)]

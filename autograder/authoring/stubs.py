@@ -1,4 +1,4 @@
-"""Make the students' stubs from the solutions: replace each solution region by an exception that names the stage."""
+"""Make the students' stubs from the solutions: replace each solution region with an exception that names the stage."""
 
 import ast
 import re
@@ -72,7 +72,7 @@ def _functions(tree: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[tu
 
 
 def _function_of(region: Region, lines: list[str], functions: list[tuple[str, range]], file: str) -> str:
-    """Return the function or method that contains a region."""
+    """Return the dotted name of the function or method that contains a region."""
     place = f"{file}, line {region.begin}"
     code = region.code(lines)
     if not code:
@@ -86,7 +86,7 @@ def _function_of(region: Region, lines: list[str], functions: list[tuple[str, ra
 
 
 def functions_of(regions: list[Region], lines: list[str], file: str) -> list[str]:
-    """Return the function or method that contains each region of a module, by dotted name.
+    """Return, for each region of a module, the dotted name of the function or method that contains it.
 
     Raises:
         UserError: if the module cannot be parsed or a region is not inside a single function.
@@ -96,7 +96,7 @@ def functions_of(regions: list[Region], lines: list[str], file: str) -> list[str
 
 
 def _written(module: str, assignment: Assignment) -> list[str]:
-    """Return the functions that students write in a module, by dotted name."""
+    """Return the dotted names of the functions that students write in a module."""
     written = [path.partition(".") for stage in assignment.stages for path in stage.writes]
     return [name for owner, _, name in written if owner == module]
 
@@ -109,7 +109,7 @@ def strip_module(source: str, module: str, assignment: Assignment, keep: Contain
     """Return the stub of a module: every solution region is replaced by a line that raises NotImplementedError.
 
     Args:
-        keep: functions whose solution stays, named as in the manifest.
+        keep: functions whose solution is kept, named as in the manifest.
 
     Raises:
         UserError: if the regions are malformed or do not match the functions in the manifest.

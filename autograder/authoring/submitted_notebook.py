@@ -32,8 +32,8 @@ HARMLESS = re.compile(r"https?:|[^:]*([/?#]|$)", re.IGNORECASE)
 def rebuilt(release: Any, submitted: list[Any]) -> Any:
     """Insert a student's cells between the graded cells of the released notebook, as text that is never run.
 
-    Everything about the graded cells comes from the release: source, type, id, all metadata, and their order. So does
-    the metadata of the notebook, which names the kernel. A manually graded cell contains the student's text.
+    The release determines everything about the graded cells: source, type, id, all metadata, and their order. It also
+    determines the metadata of the notebook, which names the kernel. A manually graded cell contains the student's text.
 
     Args:
         release: the notebook as released.
@@ -57,7 +57,7 @@ def rebuilt(release: Any, submitted: list[Any]) -> Any:
 
 
 def read_cells(file: TextIO) -> list[Any]:
-    """Read the cells of a submitted notebook, of any version.
+    """Read the cells of a submitted notebook, in any version of the format.
 
     Raises:
         Exception: of any kind, if it cannot be read.
@@ -117,13 +117,13 @@ def html_of(text: str) -> str:
 def harmless(html: str) -> str:
     """Make HTML safe in a reader's browser.
 
-    Links keep http, https and relative addresses only. Other tags are shown as text.
+    Only links to http, https and relative addresses are kept. Tags that are not allowed are shown as text.
     """
     return in_a_line(bleach.clean(html, tags=TAGS, attributes=allowed, protocols={"http", "https"}))
 
 
 def allowed(tag: str, name: str, value: str) -> bool:
-    """Whether to keep an attribute. bleach checks addresses too, but takes "javascript:1" for a host and a port."""
+    """Whether to keep an attribute. bleach checks addresses too, but mistakes "javascript:1" for a host and a port."""
     if name not in ATTRIBUTES.get(tag, ()):
         return False
     address = re.sub(r"[\s\x00-\x20]", "", unescape(value))  # as browsers interpret it

@@ -1,4 +1,4 @@
-"""Draw the verdict on a typical mistake, as a terminal shows it, in a light and a dark theme.
+"""Draw the verdict on a typical mistake as it appears in a terminal, in a light and a dark theme.
 
 The last part of `make figures`.
 """
@@ -31,7 +31,7 @@ FROM_NETWORK = re.compile(r"@font-face \{.*?\}\s*|<!--.*?-->\s*", re.DOTALL)  # 
 
 
 def pictures() -> dict[str, str]:
-    """The pictures of the verdict on the first assignment's first visible mistake, by file name."""
+    """Return pictures of the verdict on the first visible mistake of the first assignment, by file name."""
     chosen = next(iter(every_assignment()))
     mistake = next(one for one in all_mistakes(chosen.name) if one.seen_by == "visible")
     submission = Submission("", mistake.apply(read_submission(chosen.solution, chosen).sources))

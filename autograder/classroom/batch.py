@@ -1,7 +1,7 @@
 """Grade a class: `python -m autograder batch SUBMISSIONS --out DIR`, on one machine or on a Dask cluster.
 
-Each result is saved at once, so a run can be stopped at any time in any way. The same command then continues, and
-grades only new and changed submissions.
+Each result is saved at once, so a run can be stopped at any time, in any way. The same command then continues the
+run: it grades only new and changed submissions.
 """
 
 import argparse
@@ -166,7 +166,7 @@ def processors() -> int:
 def grade_class(
     intake: Intake, records: Records, settings: Settings, chosen: Assignment, args: argparse.Namespace
 ) -> int:
-    """Grade the submissions without a current grade, then write the reports on all submissions."""
+    """Grade the submissions that have no up-to-date grade, then write the reports on all submissions."""
     found, left_out = intake.found, LeftOut(intake)
     by_name = {one.student: one for one in found}
     earlier = records.students()
@@ -239,9 +239,9 @@ def grade_class(
 
 
 def submissions_in(file: Path, found: list[Found], members: list[Member]) -> set[str]:
-    """Return the submissions of the students in a file, one per line; a group's submission counts for each member.
+    """Return the submissions of the students listed in a file; members of a group have the group's submission.
 
-    Empty lines and lines that begin with "#" are ignored.
+    Each line names a student. Empty lines and lines that begin with "#" are ignored.
 
     Raises:
         UserError: if it cannot be read, or names a student without a submission.
@@ -400,7 +400,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """Format a time in words: 40 s, 12 min, 3.5 h."""
+    """Format a duration: 40 s, 12 min, 3.5 h."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -1,7 +1,7 @@
 """Grade a class on a Dask cluster: the scheduler sends submissions, as source code, to workers on other machines.
 
-Every machine in the cluster needs the same version of this project, with its reference. Each thread of a Dask worker
-keeps its own warm process, whose forks run the submissions, confined as on a single machine.
+Every machine in the cluster needs the same version of this project, including the reference. Each thread of a Dask
+worker keeps its own warm process, whose forks run the submissions, confined as on a single machine.
 """
 
 import threading
@@ -89,7 +89,7 @@ def connect(address: str | None, scheduler_file: Path | None) -> Any:
 
 
 def outcome_of(future: Any, submission: Submission) -> Outcome:
-    """Return the outcome of a finished task; a fault if it has none.
+    """Return the outcome of a finished task; if it has none, return an outcome with a fault.
 
     Raises:
         UserError: if the cluster is gone.
@@ -136,7 +136,7 @@ def grade_there(settings: Settings, submission: Submission) -> Outcome:
 
 
 def close_graders(settings: Settings) -> None:
-    """Stop this Dask worker's warm processes for a class."""
+    """Stop the warm processes that this Dask worker keeps for a class."""
     for grader in [grader for grader in _all if grader.settings == settings]:
         _all.remove(grader)
         grader.close()

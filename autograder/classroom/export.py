@@ -177,7 +177,7 @@ def check_options(args: argparse.Namespace) -> None:
 
 
 def roster_of(args: argparse.Namespace, sheet: Sheet, grades: ClassGrades, policy: Policy) -> tuple[Roster, list[str]]:
-    """Return the roster of a gradebook file, and notes for the instructor.
+    """Return the roster from a gradebook file, and notes for the instructor.
 
     Raises:
         UserError: if the file is not of this kind.
@@ -230,14 +230,14 @@ def push_grades(
 
 
 def read_times(args: argparse.Namespace, grades: ClassGrades, policy: Policy) -> tuple[dict[str, datetime], list[str]]:
-    """Return the submission times by normalised name, and notes on unreadable ones; --times has precedence."""
+    """Return the submission times by normalised name, and notes on unreadable ones; --times takes precedence."""
     if policy.late is None:
         return {}, []
     return hand_in_times(assignment(grades.assignment), policy.late.zone, args.times, args.submissions)
 
 
 def from_course(args: argparse.Namespace) -> None:
-    """Fill in the settings from course.toml that no option overrides: the assignment's column, times and match."""
+    """From course.toml, fill in the settings that no option overrides: the assignment's column, times and match."""
     config = config_or_empty()
     check_plan(config)
     plan = config.plan_of(assignment_in(args.results))
@@ -277,7 +277,7 @@ def policy_in_course(grades: ClassGrades, args: argparse.Namespace) -> Policy:
 
 
 def check_output(out: Path, details: Path, sources: Sequence[Path | None]) -> None:
-    """Check before any work that the results can be written, without overwriting an input file."""
+    """Check that the results can be written without overwriting an input file, before any work begins."""
     if not out.absolute().parent.is_dir():
         raise UserError(f"there is no folder {out.absolute().parent} for {out.name}")
     for path in (out, details):
@@ -288,7 +288,7 @@ def check_output(out: Path, details: Path, sources: Sequence[Path | None]) -> No
 
 
 def risky_cells(roster: Roster) -> list[str]:
-    """Warn if a spreadsheet would run cells in the roster as formulas. Changing them would break the import."""
+    """Warn if a spreadsheet would run cells of the roster as formulas; changing these cells would break the import."""
     cells = (cell for cells in roster.sheet.rows for cell in cells)
     risky = [cell for cell in cells if harmless(cell) != cell and cell.strip("+-.,0123456789 ")]
     if not risky:
@@ -333,7 +333,7 @@ def print_summary(out: Path, details: Path, lines: list[Line], notes: list[str])
 
 
 def print_rest(lines: list[Line], notes: list[str]) -> None:
-    """Print who has no grade in the gradebook, and notes."""
+    """Print who has no grade in the gradebook, and print the notes."""
     for status, heading in HEADINGS.items():
         listed = [line for line in lines if line.status == status]
         if listed:

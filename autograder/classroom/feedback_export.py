@@ -28,15 +28,15 @@ PAGE = "feedback.html"
 
 
 def export_feedback(results: Path, kind: str, out: Path, submissions: Path | None) -> tuple[list[str], bool]:
-    """Write the zip file; return lines about its content and missing students, and whether all students are in it.
+    """Write the zip file; return a summary in lines, and whether the file contains all students.
 
     Args:
         results: folder written by batch.
         kind: "moodle", "canvas" or "mail".
-        submissions: the download from Canvas, whose names contain the file numbers.
+        submissions: the download from Canvas, whose file names contain the numbers that Canvas gave the files.
 
     Raises:
-        UserError: if there is no feedback, nobody's name fits, or the file cannot be written.
+        UserError: if there is no feedback, no student's name fits, or the file cannot be written.
     """
     pages = dict(_pages(results))
     if not pages:
@@ -73,7 +73,7 @@ def export_feedback(results: Path, kind: str, out: Path, submissions: Path | Non
 
 
 def place_of(student: str, name: str, kind: str) -> str:
-    """Return the name of a student's page in the zip file; "" if the platform could not assign it.
+    """Return the name of a student's page in the zip file; "" if the platform could not match it with the student.
 
     Args:
         name: the name of the submission, or of one of its files.

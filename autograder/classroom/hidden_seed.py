@@ -1,4 +1,4 @@
-"""The seed of a class's hidden tests, kept in batch.json: all submissions get the same tests, also in later runs."""
+"""Keep the seed of a class's hidden tests in batch.json, so that all submissions get the same tests in every run."""
 
 import hashlib
 import json
@@ -18,10 +18,10 @@ def seed_of_student(seed: int, submission: str) -> int:
 
 
 def seed_of_class(folder: Path, chosen: Assignment, wanted: int | None) -> int:
-    """Return the seed of the hidden tests: the recorded seed; in a new folder, the requested seed or a random one.
+    """Return the recorded seed of the hidden tests. For a new folder, return the requested seed or a random one.
 
     Raises:
-        UserError: if the folder has results of a different assignment or seed.
+        UserError: if the folder has results for a different assignment or seed.
     """
     path = folder / FILE
     if path.exists():

@@ -39,7 +39,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome for one submission."""
+    """The outcome of grading one submission."""
 
     student: str
     digest: str
@@ -62,7 +62,7 @@ class Grader:
         self._book: Any = None
 
     def grade(self, submission: Submission) -> Outcome:
-        """Grade a submission. A failure of the grader is part of the outcome and never raised."""
+        """Grade a submission. A failure of the grader is reported in the outcome and never raised."""
         from autograder.grading.grade_submission import grade
         from autograder.grading.reference_answers import AnswerBook
         from autograder.grading.results import to_json
@@ -115,7 +115,7 @@ class Queue:
         return self._again.pop() if self._again else next(self._fresh, None)
 
     def comes_back(self, submission: Submission, outcome: Outcome) -> bool:
-        """Whether the submission is retried, so that this outcome is not final."""
+        """Whether the submission will be retried, so that this outcome is not final."""
         if not outcome.fault or submission.name in self._tried_again:
             return False
         self._tried_again.add(submission.name)
@@ -146,7 +146,7 @@ class Job:
             self.channel.send(submission)
 
     def finish(self) -> tuple[Submission, Outcome]:
-        """Return the submission and its outcome; to be called when the channel is ready."""
+        """Return the submission and its outcome. Call this only when the channel is ready."""
         submission, self._submission = self._submission, None
         assert submission is not None
         try:
@@ -157,7 +157,7 @@ class Job:
             return submission, Outcome.failed(submission, f"the process that graded it ended with exit code {code}")
 
     def kill_if_stuck(self) -> None:
-        """Stop the process if a submission takes too long; its channel is then ready."""
+        """Stop the process if a submission takes too long; this makes its channel ready."""
         if self._submission and time.monotonic() - self._started > self._limit:
             self._process.kill()
 
@@ -172,7 +172,7 @@ class Job:
 
 
 def grade_here(queue: Queue, settings: Settings, number: int) -> Generator[Outcome, None, None]:
-    """Grade submissions in a number of jobs; yield the outcomes as they arrive."""
+    """Grade submissions in `number` jobs; yield the outcomes as they arrive."""
     busy: list[Job] = []
     idle: list[Job] = []
     outcomes: list[Outcome] = []
@@ -212,7 +212,7 @@ def serve(channel: Connection, settings: Settings) -> None:
 
 
 def end_with_parent() -> None:
-    """Stop this process when its parent has ended, for whatever reason."""
+    """Wait until the parent process has ended, for whatever reason, then end this process."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
@@ -221,7 +221,7 @@ def end_with_parent() -> None:
 
 @contextlib.contextmanager
 def interrupts_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C here, and permanently in processes started in the block."""
+    """Ignore Ctrl-C in the block. Processes started in the block ignore it permanently."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

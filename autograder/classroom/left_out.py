@@ -1,4 +1,4 @@
-"""not-graded.csv, next to grades.csv: each file in a download that does not count, its student, and the reason."""
+"""Write not-graded.csv: the files in a download that do not count, each with its student and the reason."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ class LeftOut:
             yield from ((path, student, why) for path, why in left)
 
     def write(self, folder: Path) -> None:
-        """Write the table: one row for each file, or for a folder with all its files."""
+        """Write the table: one row for each file, or one row for a folder and everything in it."""
         text = io.StringIO(newline="")
         writer = csv.writer(text)
         writer.writerow(["file", "student", "why"])

@@ -1,6 +1,6 @@
-"""Names that do not reveal who a student is, for reviewers. They stay the same within a results folder.
+"""Pseudonyms that hide the names of students from reviewers. They stay the same within a results folder.
 
-They prevent accidental recognition, but do not stop a determined reviewer: the folder on the disk has the names.
+They prevent accidental recognition, but do not stop a determined reviewer: the folder on disk contains the names.
 """
 
 import base64
@@ -17,7 +17,7 @@ def pseudonym(secret: str, student: str) -> str:
     """Return a student's pseudonym, such as k7qm-2x9d.
 
     Args:
-        secret: a string that only this class has.
+        secret: a string that is unique to this class.
     """
     digest = hmac.new(secret.encode(), student.encode(), hashlib.sha256).digest()
     text = base64.b32encode(digest).decode().lower()

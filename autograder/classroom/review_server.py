@@ -1,7 +1,7 @@
 """The server of `python -m autograder review`: the review page, which writes into the results folder of a class.
 
-It listens on this machine only. Each reviewer has a link with a secret of their own, which is kept in a cookie; so
-every change has a known author. Requests from other sites are refused: the host in the address must be this machine,
+It listens on this machine only. Each reviewer has a link with a personal secret, which is kept in a cookie. So the
+author of every change is known. Requests from other sites are refused: the host in the address must be this machine,
 and changes must come from the page itself.
 """
 
@@ -53,7 +53,7 @@ class Review:
         return {student: report for student, (_, report) in self._records().items()}
 
     def _records(self) -> dict[str, tuple[str, Report]]:
-        """The page names and reports, by student; unchanged reports are not read again."""
+        """Return each student's page name and report; unchanged reports are not read again."""
         found = {}
         for path in sorted((self.folder / "results").glob("*.json")):
             changed = path.stat().st_mtime_ns
@@ -155,7 +155,7 @@ class Review:
 
 
 class Server(ThreadingHTTPServer):
-    """Serves a class to its reviewers, on this machine only.
+    """Serves the pages of a class to its reviewers, on this machine only.
 
     Args:
         secrets: the secret of each reviewer's link -> the reviewer's name.
@@ -173,7 +173,7 @@ class Server(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One request."""
+    """Handles one request."""
 
     server: Server
     protocol_version = "HTTP/1.1"

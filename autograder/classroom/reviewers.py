@@ -1,4 +1,4 @@
-"""reviewers.csv: who reviews which submission. Each row has a student and a reviewer."""
+"""reviewers.csv: who reviews which submission. Each row contains a student and a reviewer."""
 
 import csv
 import hashlib

@@ -79,7 +79,7 @@ def grader_hash(name: str) -> str:
 
 
 class Records:
-    """The results of a class in a folder, which is locked until `close`.
+    """The folder with the results of a class. It is locked until `close` is called.
 
     Raises:
         UserError: if the folder cannot be used, or is already in use.
@@ -104,7 +104,7 @@ class Records:
 
     @cached_property
     def review(self) -> dict[str, list[Decision]]:
-        """The staff's decisions by student, read once at the first access.
+        """The staff's decisions by student; they are read only once, on first access.
 
         Raises:
             UserError: if review.csv cannot be read, or its rows are wrong.
@@ -178,7 +178,7 @@ class Records:
         write_whole(self._path(found), json.dumps(entry, indent=1).encode())
 
     def others(self, found: Found, settings: Settings) -> bool:
-        """Whether a student's grade is from different tests: a different grader version or different hidden inputs."""
+        """Whether a student's grade comes from a different version of the grader, or from different hidden inputs."""
         entry = self.read(found)
         kept = entry.get("settings") or {}
         return (
@@ -188,10 +188,10 @@ class Records:
         )
 
     def refuse_misfits(self, students: Sequence[Found]) -> None:
-        """Check before any work that the staff's decisions can be read and fit the existing grades.
+        """Check that the staff's decisions can be read and fit the existing grades, before any work begins.
 
         Raises:
-            UserError: if some do not; all errors are listed.
+            UserError: if any decision does not; the message lists all errors.
         """
         review, wrong = parse_review(self.folder)
         for found in students:
@@ -220,7 +220,7 @@ class Records:
         sources: Mapping[str, str] | None = None,
         students: Sequence[str] = (),
     ) -> Verdict:
-        """Return the verdict on a student's submission; its outcome shows whether the grader failed.
+        """Return the verdict on a student's submission. The verdict's outcome shows whether the grader failed.
 
         Raises:
             UserError: if a staff decision does not fit it.
@@ -276,7 +276,7 @@ class Records:
         write_whole(record, json.dumps(sorted(self.review)).encode())
 
     def write_grades(self, students: Sequence[Found], chosen: Assignment) -> None:
-        """Write grades.csv: a row for each student, a column for each test, followed by its parts."""
+        """Write grades.csv: a row for each student, and for each test a column followed by columns for its parts."""
         tests = [
             (stage.name, test, part)
             for stage in chosen.stages
@@ -334,7 +334,7 @@ class Records:
 
 
 class Reports(Sequence[Report]):
-    """The reports of a class, read on access: a large class's reports do not fit into memory."""
+    """The reports of a class. They are read on access, since those of a large class do not fit into memory."""
 
     def __init__(self, records: Records, students: Sequence[Found]) -> None:
         self._records, self._students = records, students

@@ -24,7 +24,7 @@ def export_similarity(submissions: Path, out: Path, chosen: Assignment, groups: 
     Args:
         submissions: folder or zip file, as for batch.
         out: a new folder.
-        groups: their members are not compared with each other: a group is one folder, or one file.
+        groups: each group is one folder, or one file, so its members are not compared with each other.
 
     Returns:
         Lines for the instructor: who was left out, and the commands to run.
@@ -72,7 +72,7 @@ def export_similarity(submissions: Path, out: Path, chosen: Assignment, groups: 
 
 
 def write(out: Path, name: str, folder: Path, file: Path, submission: Submission) -> None:
-    """Write the modules of one submission: separately into the folder, all together into the file."""
+    """Write the modules of one submission: as separate files in the folder, and all together in the file."""
     (out / folder).mkdir(parents=True)
     (out / file).parent.mkdir(parents=True, exist_ok=True)
     for module, text in submission.sources.items():

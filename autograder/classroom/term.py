@@ -35,7 +35,7 @@ def assessed(folder: Path, page: Path, people: People) -> Assessed:
 
     Args:
         page: the page to write.
-        people: who the students are.
+        people: the students of the course.
 
     Raises:
         UserError: if it has no results.

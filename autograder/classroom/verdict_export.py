@@ -1,4 +1,4 @@
-"""`python -m autograder export verdict`: the verdicts of a class in a format of your choice, a file per student."""
+"""`python -m autograder export verdict`: the verdicts of a class in a format of your choice, one file per student."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -29,8 +29,8 @@ def export_verdict(results: Path, out: Path, form: str, audience: Audience) -> I
     """Write the verdicts; yield lines that describe what was written.
 
     Args:
-        results: folder that batch has written.
-        form: one of FORMATS; only JSON is also available for the staff.
+        results: the folder written by batch.
+        form: one of FORMATS; for the staff, only JSON is available.
 
     Raises:
         UserError: if there are none, or they cannot be written.

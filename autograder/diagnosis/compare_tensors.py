@@ -244,7 +244,7 @@ def _count(wrong: np.ndarray, counted: np.ndarray, name: str = "") -> str:
 
 
 def _differ(wrong: np.ndarray, counted: np.ndarray, name: str = "") -> str:
-    """The number of wrong elements, with a verb."""
+    """The number of wrong elements, followed by a verb."""
     return f"{_count(wrong, counted, name)} {'differs' if int(wrong.sum()) == 1 else 'differ'}"
 
 
@@ -253,5 +253,5 @@ def _shape(shape: tuple[int, ...]) -> str:
 
 
 def _number(value: Any) -> str:
-    """A number; 1 or 0 for an element of a mask."""
+    """Format a number; an element of a mask becomes 1 or 0."""
     return f"{value:.6g}" if np.issubdtype(type(value), np.floating) else str(int(value))

@@ -5,7 +5,7 @@ from enum import Enum
 
 
 class Confidence(Enum):
-    """How sure a diagnosis is, in the words of a verdict, strongest first."""
+    """How sure a diagnosis is, in the words of a verdict; the strongest comes first."""
 
     PROVED = "is wrong"
     PROBABLE = "is probably wrong"

@@ -118,9 +118,9 @@ def name_mistakes(
     """Name the mistake behind the failed tests of a stage.
 
     A mistake that would fail a passed test is not named. A mistake that explains all failed tests is named for all of
-    them. If there is none, each test gets a mistake with the same numbers: the one that explains the most tests. So
-    several mistakes may be named. An identical message is not enough here. The verdict then lists the tests in which
-    the mistake would look different.
+    them. If there is none, each test is assigned a known mistake that produces the same wrong numbers. If there are
+    several, the one that explains the most tests is chosen. An identical message is not enough here. So several
+    mistakes may be named. The verdict then lists the tests in which the mistake would look different.
 
     Args:
         failed: the signature of each failed test.

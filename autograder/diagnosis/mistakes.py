@@ -10,7 +10,7 @@ from course.errors import UserError
 
 @dataclass(frozen=True)
 class Mistake:
-    """A misconception, as a change to the reference's source code."""
+    """A misconception, expressed as a change to the reference's source code."""
 
     id: str  # "mha.scale-d-model": the stage, then a few words
     module: str

@@ -121,11 +121,11 @@ def _group(wrong: np.ndarray, counted: np.ndarray, groups: Mapping[str, np.ndarr
 def masked_by(arguments: Iterable[tuple[str, Any]]) -> list[tuple[str, np.ndarray]]:
     """The elements affected by masks among a call's arguments: ("B", flags of sentences) or ("T", flags of positions).
 
-    The masks explain the error if some or all of these are wrong; for ("all T", flags), only if all of them are.
+    The masks explain the error if only these elements are wrong; for ("all T", flags), all of these must be wrong.
 
     A padding mask, or the lengths it is computed from, affects sentences with padding. An attention mask affects the
-    queries that may not attend to every key. A query with a single key is right whatever its weights are, so the other
-    queries get their own entry. With known targets, `tgt`, there is a causal mask.
+    queries that may not attend to every key. With only one key to attend to, a query is right whatever its weights, so
+    the other queries get their own entry. If targets, `tgt`, are among the arguments, there is a causal mask.
     """
     affected = []
     for name, value in arguments:
@@ -148,7 +148,7 @@ def masked_by(arguments: Iterable[tuple[str, Any]]) -> list[tuple[str, np.ndarra
 def _indices(
     names: list[str], wrong: np.ndarray, counted: np.ndarray, masked: Sequence[tuple[str, np.ndarray]]
 ) -> str | None:
-    """A sentence if only a few indices along one axis are wrong, with (nearly) all their counted elements."""
+    """A sentence that names the wrong or the right indices along one axis, if they form a simple pattern."""
     for axis, name in enumerate(names):
         others = tuple(other for other in range(wrong.ndim) if other != axis)
         bad, usable = np.asarray(wrong.any(axis=others)), np.asarray(counted.any(axis=others))

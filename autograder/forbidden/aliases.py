@@ -1,4 +1,4 @@
-"""Resolve the names of a module to what they refer to, from its source alone: `F` to "torch.nn.functional"."""
+"""Find out from a module's source alone what its names refer to, such as "torch.nn.functional" for `F`."""
 
 import ast
 from collections import defaultdict
@@ -90,7 +90,7 @@ class Names:
         return set()
 
     def member(self, origin: str, name: str) -> set[str]:
-        """Resolve a name taken from a module; if the module is the student's, to the name's meaning there."""
+        """Return what a name taken from a module refers to. In the student's own modules, the name is looked up."""
         known = self.others[origin].known.get(name) if origin in self.others else None
         return {meaning or f"{origin}.{name}" for meaning in known or {""}}
 
@@ -108,7 +108,7 @@ def children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
 
 def fold(node: ast.expr) -> str | None:
-    """Return the value of an expression of constant strings, or None."""
+    """Return the value of an expression made up of constant strings, or None."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     pieces: list[str | None] = [None]
@@ -173,7 +173,7 @@ def _is_main_block(node: ast.stmt) -> bool:
 def through_modules(names: dict[str, Names]) -> None:
     """Resolve names that modules import from the student's other modules.
 
-    Where a chain of `from ... import *` ends in a library, the meaning of a name stays unknown.
+    If a chain of `from ... import *` ends in a library, the meaning of a name stays unknown.
     """
     for here in names.values():
         here.others = names

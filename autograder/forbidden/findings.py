@@ -1,4 +1,4 @@
-"""The findings of a search in a module, and the selection if there are too many."""
+"""The findings of a search in a module, and the choice of which to report if there are too many."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The names that graded modules must not use, and the modules of which only some names are harmless; see `rules`."""
+"""The names that graded modules must not use, and the modules in which only some names are harmless; see `rules`."""
 
 import ast
 import re

@@ -1,6 +1,6 @@
 """Parts of torch by their names in a manifest: "F.layer_norm", "F.cross_entropy(label_smoothing)".
 
-torch has most parts under several names: F.layer_norm, torch.layer_norm, torch.native_layer_norm, nn.LayerNorm. They
+torch offers most parts under several names: F.layer_norm, torch.layer_norm, torch.native_layer_norm, nn.LayerNorm. They
 count as one part, so names are compared by their letters only, without torch's prefixes and suffixes.
 """
 
@@ -35,7 +35,7 @@ def part(written: str) -> Part:
 
 
 def named(path: str, parts: Iterable[str]) -> tuple[str, ...]:
-    """Return the parts that a path of torch refers to, without those that name an argument."""
+    """Return the parts that a path in torch refers to, except parts that name an argument."""
     name = plain(path.rpartition(".")[2])
     return tuple(written for written in parts if part(written) == (name, ""))
 

@@ -1,6 +1,6 @@
 """The rules for graded modules, and the search for violations in the syntax tree. Nothing is imported or executed.
 
-A finding is `forbidden` if the case is clear, and for `review` by a person if honest code may look the same. The
+A clear case is `forbidden`. If honest code may look the same, a person should `review` the finding. The
 search is not complete: Python has more ways to reach a name than any list can contain.
 """
 
@@ -154,7 +154,7 @@ class Search:
     Args:
         modules: the student's modules.
         defined: names of methods and attributes defined anywhere by the student.
-        written: these, and the student's other names for members, such as those of classes and keywords.
+        written: these names, and all other names that the student's code defines, such as classes and keywords.
         libraries: names imported anywhere as modules.
         parts: parts of torch named in a manifest.
     """
@@ -193,7 +193,7 @@ class Search:
         self.found.setdefault(key, Finding(forbidden, line, self.place.scope[:LONGEST], what[:LONGEST], parts))
 
     def _foreign(self, origins: Iterable[str]) -> list[str]:
-        """The origins outside the student's and the assignment's modules."""
+        """The origins that are outside the student's and the assignment's modules."""
         return [origin for origin in origins if origin and origin.split(".")[0] not in self.modules]
 
     def _value(self, node: ast.AST) -> None:
@@ -422,7 +422,7 @@ class Search:
 
 
 def _names_only(node: ast.Assign | ast.AnnAssign) -> bool:
-    """Whether the value is assigned to names only, which `Names` follows."""
+    """Whether the value is assigned only to plain names (`Names` can follow those)."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     return all(isinstance(target, ast.Name) for target in targets)
 

@@ -35,7 +35,7 @@ def parsed(text: str) -> tuple[ast.Module, list[int]]:
 
 
 def _work(statement: ast.stmt) -> int:
-    """The number of ancestors, summed over all nodes of a statement; the sum stops above the limit."""
+    """The sum, over all nodes of a statement, of the number of ancestors; adding stops above the limit."""
     level: list[ast.AST] = [statement]
     work, depth = 0, 1
     while level and work <= WORK:

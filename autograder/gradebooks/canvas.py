@@ -1,4 +1,4 @@
-"""Read and fill in a Canvas gradebook file, by the rules of Canvas' own importer.
+"""Read and fill in a Canvas gradebook file, following the rules of Canvas' own importer.
 
 The first row names the columns: Student (or LastName, FirstName), ID, optionally SIS User ID, SIS Login ID and others,
 then Section, then a column "Name (number)" for each assignment, then read-only totals. A row of posting policies may
@@ -28,10 +28,10 @@ WAYS = ("login", "id", "name")  # how to match students by default: the way with
 
 
 def best_way(sheet: Sheet, column: str, students: Collection[str]) -> str:
-    """Return the way from WAYS that matches the most students.
+    """Return the way of matching, from WAYS, that finds the most students.
 
     Raises:
-        UserError: if the file is not a Canvas gradebook, or the column cannot take grades.
+        UserError: if the file is not a Canvas gradebook, or the column is not for grades.
     """
     rosters = {}
     for way in WAYS:
@@ -53,7 +53,7 @@ def canvas_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:
         matched_by: one of ALIASES, "name", or the header of any other column.
 
     Raises:
-        UserError: if the file is not a Canvas gradebook, or the column cannot take grades.
+        UserError: if the file is not a Canvas gradebook, or the column is not for grades.
     """
     header = [cell.strip() for cell in sheet.header]
     if not ({"Student", "LastName"} & set(header[:1]) and {"ID", "Section"} <= set(header)):

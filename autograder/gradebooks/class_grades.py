@@ -23,7 +23,7 @@ TOLERANCE = Fraction(1, 1000)  # for rounding errors in a total
 
 @dataclass(frozen=True)
 class StagePoints:
-    """A student's points in a stage, after the staff's decisions."""
+    """A student's points for a stage, after the staff's decisions."""
 
     name: str
     title: str
@@ -161,7 +161,7 @@ def graders(entries: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def reviewed(report: dict[str, Any], decisions: list[Decision]) -> dict[str, Any]:
-    """Apply the points that the staff changed to a report."""
+    """Return a report with the points that the staff changed."""
     changed = {decision.test for decision in changing(decisions)}
     for stage in report["stages"]:
         for test in stage["tests"]:
@@ -178,7 +178,7 @@ def reviewed(report: dict[str, Any], decisions: list[Decision]) -> dict[str, Any
 
 
 def _details(report: dict[str, Any], decisions: list[Decision]) -> Details:
-    """Return the points by stage of a reviewed report, and the staff's comments."""
+    """Return the points for each stage in a reviewed report, and the staff's comments."""
     stages = []
     for stage in report["stages"]:
         points, full = (sum((Fraction(test[key]) for test in stage["tests"]), Fraction(0)) for key in KEYS)

@@ -1,7 +1,7 @@
 """The final grades for a term, and how they are calculated: late days, slip days, dropped assignments, weights.
 
-Pure functions with exact numbers. Each assignment's grade is computed by its policy, as a percentage of its full
-marks. The lowest grades are dropped. The weighted average of the rest is rounded, half up, to two decimals.
+Pure functions with exact numbers. Each assignment's grade is computed according to its policy, as a percentage of
+full marks. The lowest grades are dropped. The weighted average of the rest is rounded half up, to two decimal places.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from autograder.gradebooks.people import People
 
 @dataclass(frozen=True)
 class Assessed:
-    """An assignment of the term, with all data that grades depend on, by student."""
+    """An assignment of the term, with the data of each student that the grades depend on."""
 
     name: str
     policy: Policy
@@ -68,7 +68,7 @@ def assessed_in(
     """Return an assignment with all students named as in the roster.
 
     Args:
-        times: by the normalised name of a submission, or by any other entry in the student's row of the roster.
+        times: submission times, by the submission's normalised name or any other entry in the student's roster row.
         grades: the points of the class; None if only the times are needed.
     """
     points, ungraded, submissions = (grades.points, grades.ungraded, grades.submissions) if grades else ({}, {}, {})
@@ -95,8 +95,8 @@ def assessed_in(
 def slip_days(term: Sequence[Assessed], budget: int, each: int | None) -> dict[str, dict[str, int]]:
     """Return the slip days that students use, by assignment and normalised name.
 
-    They are used automatically, in the order of the deadlines; each assignment uses as many as it needs. Work handed in
-    after the last moment uses none.
+    They are used automatically, in the order of the deadlines; each assignment uses as many as it needs. Work that is
+    too late to get any points uses none.
 
     Args:
         budget: a student's slip days for the whole term.
@@ -123,7 +123,7 @@ def final_grades(
 
     Args:
         students: everybody who gets a grade; work that a student has not handed in counts as 0.
-        drop: the number of assignments that do not count, those with the lowest percentages.
+        drop: the number of assignments to leave out; those with the lowest percentages are left out.
     """
     slips = slip_days(term, budget, each)
     return [_final(student, [_part(one, student, slips[one.name]) for one in term], term, drop) for student in students]

@@ -1,7 +1,7 @@
 """The grading policy: compute a grade from points, with extra credit and late days. Pure functions, exact numbers.
 
 Extra credit is added, and the sum is capped if the policy says so. Then the late penalty is subtracted, and the rest
-is scaled to full marks in the gradebook. Only then is it rounded, half up to the cent.
+is scaled to full marks in the gradebook. Only then is it rounded half up, to two decimal places.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,7 +33,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Late:
-    """The late policy. A day is 24 hours; the day on which the clocks are set back has 25."""
+    """The late policy. A day has 24 hours, or 25 if the clocks are set back on that day."""
 
     deadline: datetime
     percent_per_day: Fraction = NONE
@@ -58,7 +58,7 @@ class Late:
         return Fraction(ceil(days)) if self.days == STARTED else days
 
     def _lateness(self, due: datetime, handed_in: datetime) -> timedelta:
-        """The time between two moments, or the difference between the zone's clock times if that is less."""
+        """Return the time since the deadline, or the difference between the zone's clock times if that is smaller."""
         real = handed_in - due
         if self.zone is None:
             return real
@@ -67,7 +67,7 @@ class Late:
         return min(real, max(end - start, timedelta.resolution)) if real > timedelta(0) else real
 
     def too_late(self, student: str, handed_in: datetime) -> bool:
-        """Whether the work no longer gets any points."""
+        """Whether the work was handed in too late to get any points."""
         if self.last is None or self.days_late(student, handed_in) == 0:
             return False
         return handed_in > self.last + (self.due(student) - self.deadline)
@@ -85,7 +85,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class Grade:
-    """A grade and its derivation."""
+    """A grade and how it was calculated."""
 
     points: Points
     counted: Fraction  # with extra credit, after the cap
@@ -106,7 +106,7 @@ def grade_of(
 
     Args:
         handed_in: the time of submission; required if the policy has deadlines.
-        free: the slip days that the student can use; None: those listed in the policy for the student.
+        free: the slip days that the student can use; None means those that the policy lists for the student.
     """
     raw = points.required + points.extra
     counted = min(raw, points.full) if policy.capped else raw
@@ -149,7 +149,7 @@ def unknown_names(policy: Policy, times: Iterable[str], known: Iterable[str]) ->
     """Return notes on extensions and times that match nobody, since names are often misspelt.
 
     Args:
-        times: the normalised names with a time.
+        times: the normalised names for which there is a time.
         known: all names of students and submissions.
     """
     there, extended = set(map(normal, known)), policy.late.extensions if policy.late else ()
@@ -164,12 +164,12 @@ def scaled(points: Fraction, of: Points, policy: Policy) -> Fraction:
 
 
 def to_the_cent(value: Fraction) -> Decimal:
-    """Round a non-negative number half up to two decimals."""
+    """Round a non-negative number half up, to two decimal places."""
     return _rounded(value, 2)
 
 
 def number(value: Fraction) -> str:
-    """Format a number for people: at most four decimals, no trailing zeros."""
+    """Format a number for people: at most four decimal places, no trailing zeros."""
     return format(_rounded(value, 4).normalize(), "f")
 
 

@@ -1,8 +1,8 @@
-"""groups.csv: which students hand in together. One submission of a group counts for all its members.
+"""groups.csv: which students hand in together. A group's submission counts for all its members.
 
 Each row has a group and a student. A submission belongs to a group if it is named after the group or a member, either
-directly or as in downloads from Canvas and Moodle. Several submissions of a group must be identical (Moodle gives each
-member a copy).
+directly or as in downloads from Canvas and Moodle. If a group has several submissions, they must be identical
+(Moodle gives each member a copy).
 """
 
 from collections import defaultdict
@@ -40,7 +40,7 @@ class Groups:
         """Return all students of a class: group members, and those who hand in alone.
 
         Args:
-            digests: the submissions, with a digest of their contents.
+            digests: a digest of each submission's contents, by the submission's name.
         """
         of_name = {key: group for group in self.students for key in _keys(group)}
         of_name |= {key: group for group, students in self.students.items() for one in students for key in _keys(one)}
@@ -69,12 +69,12 @@ class Groups:
 
 
 def _keys(name: str) -> list[str]:
-    """The forms of a name in groups.csv: unchanged, and as Canvas and Moodle write it into file names."""
+    """Return the forms of a name from groups.csv: as written there, and as Canvas and Moodle write it in file names."""
     return [normal(name), normal(canvas.letters(name)), normal(moodle.as_in_files(name))]
 
 
 def _aliases(submission: str) -> set[str]:
-    """The names that can identify a submission: its whole name, and the name or number in it."""
+    """Return the names that can identify a submission: its whole name, and the student's name or number in it."""
     parts = (submission, *(read(submission) for room in (canvas, moodle) for read in (room.name_in, room.number_in)))
     return {normal(part) for part in parts} - {""}
 

@@ -49,11 +49,11 @@ def find_zone(name: str) -> tzinfo:
 def in_zone(local: datetime, zone: tzinfo) -> datetime:
     """Convert a zone's local time to UTC.
 
-    When the clocks are set back, an hour is repeated; when they are set forward, an hour is missing. Of the two
-    readings, the later one is used, in favour of the student.
+    When the clocks are set back, an hour is repeated; when they are set forward, an hour is missing. A time in such an
+    hour has two possible meanings. The later one is used, in favour of the student.
 
     Raises:
-        UserError: if the year is far from ours. At both ends of the calendar, times cannot be converted or compared.
+        UserError: if the year is out of range. Near the limits of the calendar, times cannot be converted or compared.
     """
     if local.year not in YEARS:
         raise UserError(f"the year {local.year} is out of range: for a deadline that never passes, use 2100")
@@ -64,7 +64,7 @@ def read_moment(text: str, zone: tzinfo | None) -> datetime:
     """Parse a time such as `2026-10-02 23:59:59.5 UTC`.
 
     Args:
-        zone: for a time without a zone; None rejects such times.
+        zone: the zone of a time that has none of its own; None rejects such times.
 
     Raises:
         UserError: if the string is not a time.
@@ -85,10 +85,10 @@ def read_moment(text: str, zone: tzinfo | None) -> datetime:
 
 
 def timestamps(found: Iterable[Found], assignment: str) -> tuple[dict[str, datetime], list[str]]:
-    """Read nbgrader's timestamps next to the submissions, by normalised name, and describe unreadable ones.
+    """Return nbgrader's timestamps next to the submissions, by normalised name, and notes on unreadable ones.
 
-    Students without such a file, or with an unreadable one, are left out: students can add the file themselves, and it
-    must not stop the class. As in nbgrader, a timestamp without a zone is UTC.
+    Students without such a file, or with an unreadable one, are left out. Students can add the file themselves, so
+    a bad file must not stop the grading of the class. As in nbgrader, a timestamp without a zone is UTC.
     """
     times, notes = {}, []
     for submission in found:
@@ -125,10 +125,10 @@ def hand_in_times(
 
 
 def of_members(times: Mapping[str, datetime], submissions: Mapping[str, str]) -> dict[str, datetime]:
-    """Return times that are the same for all members of a group: the submission's, or else the members' latest.
+    """Give all members of a group the same time: their submission's, or else the latest of their own times.
 
     Args:
-        times: by normalised name of a submission or a student.
+        times: submission times, by the normalised name of a submission or a student.
         submissions: the submission that counts, by student.
     """
     groups: dict[str, list[str]] = defaultdict(list)
@@ -167,9 +167,9 @@ def times_in(path: Path, zone: tzinfo | None) -> dict[str, datetime]:
 
 
 def times_of_canvas(path: Path) -> dict[str, datetime]:
-    """Read the output of Canvas' API for an assignment (List assignment submissions): times by student number.
+    """Read times by student number from the output of Canvas' API (List assignment submissions).
 
-    Its pages are JSON lists; a file may contain several. Students without a submission have no submission time.
+    Its pages are JSON lists; a file may contain several pages. Students without a submission have no submission time.
 
     Raises:
         UserError: if the file has any other content.

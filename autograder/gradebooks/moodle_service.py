@@ -1,4 +1,4 @@
-"""An assignment on Moodle, through its web service, which an administrator must enable and issue a token for.
+"""An assignment on Moodle, through its web service. An administrator must enable the service and issue a token.
 
 Functions that the token must be allowed to call: mod_assign_get_assignments, mod_assign_list_participants,
 mod_assign_get_user_mappings, mod_assign_get_submissions, mod_assign_get_grades, mod_assign_get_submission_status,
@@ -129,7 +129,7 @@ class MoodleAssignment:
         return {}
 
     def send(self, changes: Sequence[Change]) -> None:
-        """Send the grades, `AT_ONCE` per call. Feedback from other people stays."""
+        """Send the grades, `AT_ONCE` per call. Feedback from other people is kept."""
         state = "readyforrelease" if self._about.get("markingworkflow") else ""
         if state:
             self.notes.append("the assignment has a marking workflow: release the grades in Moodle")
@@ -154,5 +154,5 @@ class MoodleAssignment:
 
 
 def _plain(html: str) -> str:
-    """The text of feedback that we sent, without the HTML that Moodle added."""
+    """Return the text of feedback that we sent, without the HTML that Moodle added."""
     return unescape(re.sub(r"<[^>]*>", "", re.sub(r"<br\s*/?>\n?", "\n", html))).strip()

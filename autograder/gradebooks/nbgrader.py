@@ -1,6 +1,6 @@
 """Write a class's points into nbgrader's gradebook, for `nbgrader export` and formgrader.
 
-Only the grader's results are written, as the automatic score of a stage's grade cell. Manual scores, manual extra
+Only the grader's results are written, as the automatic score of each stage's grade cell. Manual scores, manual extra
 credit, comments and students' names stay unchanged.
 """
 
@@ -46,7 +46,7 @@ class Place:
 
 
 def place_of(url: str) -> Place:
-    """Return the gradebook at an address; for "", the one that nbgrader's commands use in this folder.
+    """Return the gradebook at an address; "" means the gradebook that nbgrader's commands use in this folder.
 
     Raises:
         UserError: if this folder does not define one.
@@ -76,7 +76,7 @@ def place_of(url: str) -> Place:
 
 @contextlib.contextmanager
 def opened(place: Place, assignment: Assignment) -> Iterator[Any]:
-    """Open nbgrader's gradebook, in which the assignment must have been released.
+    """Open nbgrader's gradebook. It must already contain the assignment, from `nbgrader generate_assignment`.
 
     Raises:
         UserError: if it cannot be used, or has different stages or points.
@@ -124,10 +124,10 @@ def cell_of(stage: Stage) -> tuple[str, str]:
 
 
 def write_points(place: Place, assignment: Assignment, graded: Iterable[tuple[Found, Report]]) -> None:
-    """Write students' points; repeating it changes nothing.
+    """Write students' points. Writing the same points again changes nothing.
 
     Args:
-        graded: students with a result. For students on whom the grader failed, the gradebook stays unchanged.
+        graded: students with a result. If the grader failed for a student, the student's points are not changed.
 
     Raises:
         UserError: if the gradebook cannot be used. Points that were already written are kept.

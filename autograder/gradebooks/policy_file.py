@@ -51,7 +51,7 @@ def read_policy(path: Path) -> Policy:
 
 
 def policy_of_course(config: CourseConfig, assignment: str) -> Policy:
-    """Return the policy that course.toml sets for an assignment: its own keys, else those of [late] and [grade].
+    """Return the policy in course.toml for an assignment: its own keys take precedence over [late] and [grade].
 
     Raises:
         UserError: if something in it is wrong.
@@ -108,7 +108,7 @@ class Table:
     """A table of the policy file.
 
     Raises:
-        UserError: in all methods, if something is wrong.
+        UserError: in all methods, if the table is wrong.
     """
 
     def __init__(self, path: Path, name: str, entries: Any, known: tuple[str, ...] | None) -> None:

@@ -48,7 +48,7 @@ class Platform(Protocol):
     notes: list[str]
 
     def roster(self, students: Sequence[str], match: str | None, policy: Policy) -> Roster:
-        """Return its students, as in the gradebook file that it would export."""
+        """Return the assignment's students, as in the gradebook file that the platform would export."""
 
     def held(self, users: Sequence[str]) -> dict[str, Held]:
         """Return the existing grades, by student number."""

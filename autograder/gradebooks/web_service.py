@@ -31,7 +31,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 class Service:
-    """The address of a platform, and the token for it.
+    """A learning platform: its address and the token for it.
 
     Args:
         url: such as https://canvas.example.edu.
@@ -65,9 +65,9 @@ class Service:
         Args:
             path: relative to the address, or a full address below it.
             fields: the parameters.
-            post: whether they are the body of a POST request.
-            once: whether the request must not be sent again, since it changes something.
-            bearer: whether the token is in the header.
+            post: whether the fields are sent as the body of a POST request.
+            once: whether the request must not be repeated, since it changes something.
+            bearer: whether the token is sent in the header.
 
         Raises:
             NotThere: if there is nothing at this path.
@@ -108,7 +108,7 @@ class Service:
 
 
 def _next(links: str) -> str:
-    """The next page in a Link header: <address>; rel="next"."""
+    """Return the address of the next page in a Link header: <address>; rel="next"."""
     for link in links.split(","):
         address, _, relation = link.partition(";")
         if 'rel="next"' in relation:

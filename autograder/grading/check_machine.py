@@ -1,4 +1,4 @@
-"""`python -m autograder doctor`: what this machine can grade, and whether it can confine other people's code."""
+"""`python -m autograder doctor`: check what this machine can grade, and whether it can confine other people's code."""
 
 import argparse
 import contextlib
@@ -32,7 +32,7 @@ def pid():
 
 @dataclass(frozen=True)
 class Finding:
-    """One line about this machine."""
+    """The result of one check of this machine."""
 
     what: str
     words: str
@@ -41,7 +41,7 @@ class Finding:
 
 
 def findings() -> Iterator[Finding]:
-    """Check everything, one item after another."""
+    """Run all checks, one after another."""
     system = f"{platform.system()} {platform.release()}, {platform.machine()}"
     yield Finding("Python", f"{platform.python_version()} on {system}", sys.version_info >= (3, 10))
     for name in PACKAGES:
@@ -56,7 +56,7 @@ def findings() -> Iterator[Finding]:
 
 
 def stored_files() -> Iterator[Finding]:
-    """Whether checkpoints and expected tensors can be read to the end, and whether hidden tests can be run."""
+    """Check whether all checkpoints and expected tensors can be read, and whether hidden tests can be run."""
     try:
         course_folder()
     except UserError as outside:
@@ -78,7 +78,7 @@ def stored_files() -> Iterator[Finding]:
 
 
 def missing(folder: Path) -> str:
-    """Return the missing files of a checkpoint, according to its list of checksums, or ""."""
+    """Return the files missing from a checkpoint according to its list of checksums, or ""."""
     try:
         lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()
     except OSError as error:
@@ -101,7 +101,7 @@ def damage(file: Path) -> str:
 
 
 def worker(confined: bool) -> Finding:
-    """Start a worker as grading does, and ask it and the kernel about its limits."""
+    """Start a worker in the same way as for grading, and get its limits from the worker and the kernel."""
     from autograder.sandbox.remote_modules import Student
     from autograder.sandbox.remote_values import Code
     from autograder.sandbox.worker_processes import make_workers
@@ -120,7 +120,7 @@ def worker(confined: bool) -> Finding:
 
 
 def describe(pid: int, limits: list[int]) -> str:
-    """A confined worker's limits according to the kernel, in words."""
+    """Describe the limits of a confined worker, as reported by the kernel."""
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     user = int(status["Uid"].split()[0])
     identity = f"user {user} instead of root" if os.geteuid() == 0 and user != 0 else f"user {user}"
@@ -134,7 +134,7 @@ def describe(pid: int, limits: list[int]) -> str:
 
 
 def confinement() -> Iterator[Finding]:
-    """Whether other people's code can be confined."""
+    """Check whether other people's code can be confined."""
     if reason := confine.unsupported():
         yield Finding("confinement", reason, fine=False, needed=False)
         yield Finding(
@@ -176,7 +176,7 @@ def show(checks: Iterable[Finding]) -> bool:
 
 
 def cores() -> int:
-    """The number of processor cores this process may use."""
+    """Return the number of processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -36,10 +36,10 @@ def find_mistakes(
     dtype: str,
     student: Callable[[], Student],
 ) -> dict[str, Named]:
-    """The known mistakes that explain the failed tests, by test: first the visible ones, then the hidden ones.
+    """Return the known mistake that explains each failed test: first for the visible tests, then for the hidden ones.
 
     Args:
-        student: starts the student's code again, to compare it with a mistake in a complete hidden test.
+        student: starts the student's code again, to run a complete hidden test on it and on the mistake.
     """
     if not shown:
         return {}
@@ -66,7 +66,7 @@ def find_mistakes(
 def _fixed_alike(tests: dict[str, TestResult], name: str, others: Iterable[str]) -> bool:
     """Whether a line is wrong both in this test and in a test where the known mistake would look different.
 
-    Then the named mistake may be a coincidence: decoded tokens may equal those of another mistake by chance.
+    If so, the mistake may be named by coincidence: different mistakes can produce the same decoded tokens.
     """
     lines, *of_others = [_wrong_lines(tests[test]) for test in (name, *others)]
     return any(not lines.isdisjoint(wrong_lines) for wrong_lines in of_others)
@@ -77,15 +77,15 @@ def _wrong_lines(test: TestResult) -> set[tuple[str, int]]:
 
 
 def with_mistake(test: TestResult, named: Named, assignment: str) -> TestResult:
-    """The result of a test, with the known mistake that explains it."""
+    """Return the result of a test, with the known mistake that explains it."""
     return replace(test, mistake=named.mistake, hints=hints(assignment, named))
 
 
 def _agrees(mistake: str, test: str, stage: Stage, book: AnswerBook, dtype: str, student: Callable[[], Student]) -> str:
-    """How far the student's code agrees, in a hidden test, with the reference containing the mistake.
+    """Return how far the student's code and the reference with the mistake behave alike in a hidden test.
 
-    The check that failed may hide later checks that would tell the two apart. Checks that need no reference are left
-    out, since they end the test for both.
+    The student's code failed a check, and later checks might tell the two apart. Checks that need no reference are
+    left out, since both would fail them and end the test.
 
     Returns:
         "to the end" of the test, "until both fail" in the same way, or "" if the two differ.
@@ -118,7 +118,7 @@ def _start(submission: Submission, stage: Stage, book: AnswerBook, dtype: str) -
 
 
 def _hidden(book: AnswerBook, stage: Stage, name: str, dtype: str, refuted: set[str]) -> Known:
-    """The signatures of the known mistakes in a hidden test, without the refuted ones."""
+    """Return the signatures of the known mistakes in a hidden test, leaving out refuted mistakes."""
     signatures = _FOUND.setdefault((book.assignment.name, name, book.hidden_seed, dtype), {})
     case = stage_tests(stage, hidden=True)[name]
     case.seed, case.answers = book.hidden_seed, book.of(stage, name, dtype)
@@ -138,7 +138,10 @@ def mistakes_on(
     dtype: str = "float64",
     but: Container[str] = (),
 ) -> Iterator[tuple[str, Signature | None]]:
-    """Yield each known mistake of a stage, except those in `but`, with its signature in a test; None if it passes."""
+    """Yield each known mistake of a stage, except those in `but`, with its signature in a test.
+
+    The signature is None if the test passes.
+    """
     from autograder.diagnosis.mistakes import all_mistakes
 
     solution = read_submission(assignment.solution, assignment)

@@ -1,4 +1,4 @@
-"""The outcome of a test that failed with NaN, if the submission had used a large finite number instead of infinity.
+"""Repeat a test that failed with NaN, with a large finite number in the code instead of infinity.
 
 A mask that forbids every key of a query leaves the softmax only -inf, and the result is NaN. The NaN then hides
 the numbers by which a mistake in a mask is recognised; with -1e9, they would be visible. So the test is run again with
@@ -23,11 +23,10 @@ LIBRARIES = ("math", "torch", "np", "numpy")
 
 
 def shown_finite(case: StageTestCase, error: BaseException | None, stage: Stage) -> tuple[Signature, Code] | None:
-    """Rerun a test that failed with NaN, without infinities; return the signature and the changed code.
+    """Rerun a test that failed with NaN, with infinities replaced; return the signature and the changed code.
 
-    None if the code has no infinities, or if no numbers are wrong without them.
-
-    `case` is restored afterwards.
+    Return None if the code has no infinities, or if the repeated test does not fail with wrong numbers. `case` is
+    restored afterwards.
     """
     if not isinstance(error, Incorrect) or not isinstance(error.actual, np.ndarray):
         return None
@@ -49,7 +48,7 @@ def shown_finite(case: StageTestCase, error: BaseException | None, stage: Stage)
 
 
 def without_infinity(code: Code) -> Code | None:
-    """The code with infinity replaced by a large number; None if it has no infinity."""
+    """Return the code with infinity replaced by a large number; None if it has no infinity."""
     changed = {}
     for module in code.modules:
         try:
@@ -64,7 +63,7 @@ def without_infinity(code: Code) -> Code | None:
 
 
 class Finite(ast.NodeTransformer):
-    """Replaces `math.inf`, `torch.inf`, `float("inf")`, `inf`, `1e999` and the like by a large number."""
+    """Replaces `math.inf`, `torch.inf`, `float("inf")`, `inf`, `1e999` and the like with a large number."""
 
     replaced = 0
 
@@ -77,7 +76,7 @@ class Finite(ast.NodeTransformer):
 
 
 def _infinite(node: ast.AST) -> int:
-    """The sign of an infinite constant; 0 for all other nodes."""
+    """Return the sign of an infinite constant; 0 for all other nodes."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in LIBRARIES:
         return {"inf": 1, "Inf": 1, "NINF": -1}.get(node.attr, 0)
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):

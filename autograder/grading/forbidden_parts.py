@@ -1,4 +1,4 @@
-"""The check for ready-made parts: which stages of a submission use one, and which lines a person should look at.
+"""Check a submission for ready-made parts: find the stages that use one, and lines that a person should look at.
 
 The code is parsed in a worker that loads nothing and is discarded afterwards, because a parser can be made to crash.
 """
@@ -40,7 +40,7 @@ COMMAND = "from autograder.forbidden.rules import main; main()"
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a submission with a forbidden part."""
+    """A line of a submission that contains a forbidden part."""
 
     module: str
     number: int
@@ -89,24 +89,24 @@ def check_submission(submission: Submission, assignment: Assignment, workers: Wo
 
 
 def parts_of(assignment: Assignment) -> list[str]:
-    """All parts of torch that an assignment's manifest names."""
+    """Return all parts of torch that an assignment's manifest names."""
     return sorted({part for stage in assignment.stages for part in (*stage.forbids, *stage.allows)})
 
 
 def is_forbidden(finding: Finding, stage: Stage) -> bool:
-    """Whether this is forbidden in a stage's code."""
+    """Whether the part that was found is forbidden in a stage's code."""
     refused = finding.forbidden or any(part in stage.forbids for part in finding.parts)
     return refused and not any(part in stage.allows for part in finding.parts)
 
 
 def stages_of(module: str, scope: str, assignment: Assignment) -> list[Stage]:
-    """The stages that a line of a module belongs to: the function's stage, or else all stages that use the module."""
+    """Return the stages of a line in a module: its function's stage, or else all stages that use the module."""
     writer = assignment.stage_of(f"{module}.{scope}")
     return [writer] if writer else [stage for stage in assignment.stages if module in stage.modules]
 
 
 def forbidden_stage(stage: Stage, lines: list[Line]) -> StageResult:
-    """The result of a stage that uses a ready-made part: no points, and the forbidden lines."""
+    """Return the result of a stage that uses a ready-made part: no points, and the forbidden lines."""
     first = lines[0]
     tests = [
         TestResult(
@@ -128,7 +128,7 @@ def forbidden_stage(stage: Stage, lines: list[Line]) -> StageResult:
 def _found_in(
     sources: dict[str, str], known: dict[str, Bag], parts: list[str], workers: Workers
 ) -> tuple[list[tuple[str, Finding]], list[tuple[str, str]]]:
-    """The findings and the copied functions.
+    """Search the modules in a worker; return the findings and the copied functions.
 
     Raises:
         Exception: if the search crashed, hung, or returned an invalid answer.
@@ -156,7 +156,7 @@ def _found_in(
 
 
 def _finding(forbidden: Any, line: Any, scope: Any, what: Any, parts: Any) -> Finding:
-    """Convert an entry of an answer to a finding.
+    """Convert an entry of a worker's answer to a finding.
 
     Raises:
         ValueError: if it does not have the form of a finding.
@@ -169,7 +169,7 @@ def _finding(forbidden: Any, line: Any, scope: Any, what: Any, parts: Any) -> Fi
 
 @cache
 def known_functions(assignment_name: str) -> dict[str, Bag]:
-    """The fingerprints of the functions that students could copy from the handout.
+    """Return the fingerprints of the functions that students could copy from the handout.
 
     These are the stand-ins of all assignments (the functions that students write, and private helpers), and the
     functions of `course` that compute with the parts of a model.

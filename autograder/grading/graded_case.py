@@ -28,7 +28,7 @@ KEPT, DROPPED = 0.2, 1 - 1e-13
 
 
 class Warned(NamedTuple):
-    """A warning of a visible test: the error, and whether the hidden test of the same name grades it."""
+    """A warning from a visible test: the error, and whether the hidden test of the same name grades it."""
 
     error: Incorrect | StudentFault
     graded: bool
@@ -54,7 +54,7 @@ class StageTestCase(unittest.TestCase):
     checks = 0  # checks so far; the number of the failed check is part of its signature
 
     def stored(self, prefix: str) -> dict[str, np.ndarray]:
-        """The stored tensors whose names start with `prefix` and a slash, by the rest of their names.
+        """Return the stored tensors whose names start with `prefix` and a slash; the keys are the rest of their names.
 
         Raises:
             LookupError: if there are none, or a requested tensor is missing.
@@ -67,10 +67,10 @@ class StageTestCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def part(self, name: str) -> Iterator[None]:
-        """A part of the test with its own points in the manifest: if it fails, the test goes on.
+        """Run a part of the test that has its own points in the manifest. If it fails, the test goes on.
 
         Parts must not depend on each other: if two parts need the same value, compute it before the first of them.
-        After a call that timed out, no further part is tried.
+        After a call that timed out, no further part is run.
         """
         if name not in self.stage.parts.get(self._testMethodName, {}):
             raise LookupError(f"the manifest names no part {name!r} of {self._testMethodName}")
@@ -94,14 +94,14 @@ class StageTestCase(unittest.TestCase):
             error.recipe = self.student.recipe()
 
     def needs(self, *parts: str) -> None:
-        """If all `parts` failed, fail with their first error: code that does nothing must not earn points that way."""
+        """If all `parts` failed, fail with their first error, so that code that does nothing earns no points here."""
         failed = [error for error, _ in map(self.outcomes.__getitem__, parts) if error and not is_minor(error)]
         if len(failed) == len(parts):
             raise failed[0]
 
     @contextlib.contextmanager
     def minor(self) -> Iterator[None]:
-        """If the block fails with a mere side effect, the test goes on, and only `MINOR` of the points is lost."""
+        """If the block fails only with a side effect, the test goes on and loses the fraction `MINOR` of its points."""
         try:
             yield
         except Incorrect as error:
@@ -149,7 +149,9 @@ class StageTestCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def only_warn(self, graded: bool = True) -> Iterator[None]:
-        """A failure in the block costs nothing here. A warning tells the student whether the hidden test grades it.
+        """Turn a failure in the block into a warning, without loss of points.
+
+        The warning states whether the hidden test grades this failure.
 
         Args:
             graded: whether the hidden test of the same name grades it; the audit checks this.
@@ -191,20 +193,20 @@ class StageTestCase(unittest.TestCase):
             raise Incorrect(wrong, self.student.last_call, actual, where, expected, axes)
 
     def masked(self) -> list[tuple[str, np.ndarray]]:
-        """The elements that the masks of the last call affect."""
+        """Return the elements that the masks of the last call affect, for each mask."""
         return masked_by(self.student.last_inputs)
 
     def steady(self) -> None:
-        """Fail if repeating the last call on a new object gives a different result: that explains a wrong result."""
+        """Fail if repeating the last call on a new object gives a different result; this explains a wrong result."""
         if self.explains and (why := CHANGING.get(self.student.changing(alike))):
             raise Incorrect(why, self.student.last_call)
 
     def part_of_scores(
         self, model: Any, shape: tuple[int, ...], name: str, axes: str, columns: np.ndarray | None = None
     ) -> Callable[..., np.ndarray]:
-        """A function like `model` that returns only some columns of its scores, or the best column of each row.
+        """Return a function like `model` that returns only some columns of the scores, or the best column of each row.
 
-        It fails unless the scores are finite numbers of this shape. The worker selects the columns, to send less data.
+        It fails unless the scores are finite numbers of this shape. The worker selects the columns, so it sends less.
         """
 
         def call(method: str | None = None, **inputs: Any) -> np.ndarray:
@@ -265,7 +267,7 @@ class StageTestCase(unittest.TestCase):
             batch: whether results and arguments have one row per sentence, so that their order can be reversed.
 
         Returns:
-            False if a part has failed; then nothing is checked.
+            False if a part has already failed; then nothing is checked.
         """
         if passes := not any(error for error, _ in self.outcomes.values()):
             before = len(self.warnings)
@@ -285,7 +287,7 @@ class StageTestCase(unittest.TestCase):
         where: np.ndarray | None = None,
         batch: bool = True,
     ) -> bool:
-        """Warn like `warn_of_changes`, and also if gradients are not the slopes of the result; see `side_effects`.
+        """Warn like `warn_of_changes`, and also if gradients do not match the slopes of the result; see `side_effects`.
 
         Args:
             weights: the weights that the model was loaded with.
@@ -328,8 +330,8 @@ class StageTestCase(unittest.TestCase):
 
         Args:
             build: creates the object with a dropout probability.
-            expected: "keeps" and "drops": the results if dropout keeps every element, which multiplies it by
-                1 / (1 - p), and if it drops every element; see `worker/deterministic_dropout.py`.
+            expected: the results under "keeps" if dropout keeps every element (and multiplies it by 1 / (1 - p)), and
+                under "drops" if it drops every element; see `worker/deterministic_dropout.py`.
         """
         for effect, p in (("keeps", KEPT), ("drops", DROPPED)):
             model = build(p)
@@ -375,12 +377,12 @@ def is_minor(error: BaseException | None) -> bool:
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """The shape of a tensor; () for any other result."""
+    """Return the shape of a tensor; () for any other result."""
     return value.shape if isinstance(value, np.ndarray) else ()
 
 
 def as_number(value: Any) -> np.ndarray:
-    """A result as an array; if it is neither a number nor a tensor, an array without numbers."""
+    """Convert a result to an array. If it is neither a number nor a tensor, the array contains no numbers."""
     return np.asarray(value if isinstance(value, (int, float, np.ndarray)) else str(type(value)))
 
 
@@ -404,5 +406,5 @@ def _kind(value: Any) -> str:
 
 
 def inside(lengths: np.ndarray, T: int | None = None) -> np.ndarray:
-    """True for the positions inside each sentence: (B,) -> (B, T); T defaults to the largest length."""
+    """Return an array that is True at positions inside a sentence: (B,) -> (B, T); T defaults to the largest length."""
     return np.asarray(np.arange(T or lengths.max())[None, :] < lengths[:, None])

@@ -28,7 +28,7 @@ class ReferenceFault(Exception):
 
 @dataclass(frozen=True)
 class Twins:
-    """The same object in the student's and in the reference's worker, with the same weights."""
+    """An object in the student's worker and its counterpart in the reference's worker."""
 
     student: ObjectProxy
     reference: Any  # only for `right`: if the answers are known already, there is no such object
@@ -47,14 +47,16 @@ class HiddenTestCase(StageTestCase):
         self.begin("")
 
     def begin(self, part: str) -> None:
-        """Begin a part of the test, with its own random numbers and answers; "" is everything outside the parts."""
+        """Begin a part of the test, with its own random numbers and answers; "" means everything outside the parts."""
         self.current, self.asked = part, 0
         # numpy's PCG64 generates the same numbers on every processor.
         self.rng = np.random.Generator(np.random.PCG64(self.derived(part)))
 
     def derived(self, purpose: str) -> int:
-        """Derive a number for one purpose within this test. A worker may see it, or numbers drawn from it, but must not
-        learn the seed or the other tests: SHA-256 cannot be inverted.
+        """Derive a number from the seed, for one purpose within this test.
+
+        A worker may see it, or random numbers drawn from it. They do not reveal the seed or the other tests, since
+        SHA-256 cannot be inverted.
         """
         text = f"{self.seed} {self._testMethodName} {purpose}".rstrip()
         return int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
@@ -69,40 +71,40 @@ class HiddenTestCase(StageTestCase):
     # Random inputs
 
     def random(self, *shape: int) -> np.ndarray:
-        """Standard normal numbers."""
+        """Return numbers drawn from the standard normal distribution."""
         return self.rng.standard_normal(shape)
 
     def transposed(self, *shape: int) -> np.ndarray:
-        """Standard normal numbers, with the last two axes swapped in memory."""
+        """Return standard normal numbers in an array whose last two axes are swapped in memory."""
         return self.random(*shape[:-2], shape[-1], shape[-2]).swapaxes(-1, -2)
 
     def pick(self, *values: int) -> int:
-        """A randomly picked value."""
+        """Return one of the values, picked at random."""
         return values[int(self.rng.integers(len(values)))]
 
     def sizes(self, number: int, low: int = 4, high: int = 9) -> list[int]:
-        """Random sizes, all different."""
+        """Return random sizes that are all different."""
         return [int(size) for size in low + self.rng.permutation(high - low + 1)[:number]]
 
     def lengths(self, B: int, T: int) -> np.ndarray:
-        """Random lengths of B sentences: one is T, and another is shorter if there are several."""
+        """Return random lengths of B sentences. One is T; if there are several, at least one other is shorter."""
         lengths = self.rng.integers(1, T + 1, size=B)
         lengths[0] = T
         lengths[1:2] = self.rng.integers(1, max(T, 2))
         return self.rng.permutation(lengths)
 
     def padding(self, lengths: np.ndarray, T: int) -> np.ndarray:
-        """The padding mask for these lengths, (B, T): 0 inside, 1 beyond the length."""
+        """Return the padding mask for these lengths, (B, T): 0 inside a sentence, 1 after its end."""
         return (np.arange(T) >= lengths[:, None]).astype(np.int64)
 
     def seed_student(self, purpose: str) -> None:
-        """Seed the random numbers of the student's worker for this purpose; see `derived`."""
+        """Seed the random number generators in the student's worker for this purpose; see `derived`."""
         self.student.seed(self.derived(f"{self.current} {purpose}") % 2**56)
 
     def in_turn(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-        """Lengths and attention masks of a short, a long and another short batch, and of the first one again.
+        """Return lengths and masks of four batches: a short one, a long one, a different short one, the first again.
 
-        Calls of one object must not depend on earlier calls. The two short masks differ in every row but allow the
+        A call to an object must not depend on earlier calls. The two short masks differ in every row but allow the
         first key; a short batch has 2 sentences of up to 3 positions.
         """
         mask = self.rng.choice((0, 1), size=(1, 3, 3)) * (np.arange(3) > 0)
@@ -113,7 +115,7 @@ class HiddenTestCase(StageTestCase):
     # Comparing the student with the reference
 
     def right(self, run: Callable[[Any], Any], subject: Any, given: Any = None) -> Any:
-        """The reference's result.
+        """Return the result of `run` for the reference, from the known answers if there are any.
 
         Args:
             given: the student's results that `run` uses, if any.
@@ -136,35 +138,38 @@ class HiddenTestCase(StageTestCase):
         return value
 
     def both(self, build: Callable[[Student], Any]) -> Twins:
-        """The student's and the reference's object, as constructed."""
+        """Return the student's and the reference's object, with the weights that their constructors set."""
         return Twins(build(self.student), self.right(build, self.reference))
 
     def twins(self, build: Callable[[Student], Any]) -> Twins:
-        """The student's and the reference's object, with the same random weights."""
+        """Return the student's and the reference's object, with the same random weights."""
         twins = self.both(build)
         self.load(twins, self.weights(twins.reference))
         return twins
 
     def train(self, twins: Twins) -> Twins:
-        """Switch both to training mode."""
+        """Switch both objects to training mode."""
         twins.student.train()
         self.right(lambda reference: reference.train(), twins.reference)
         return twins
 
     def load(self, twins: Twins, weights: Mapping[str, np.ndarray]) -> None:
-        """Load the same weights into both."""
+        """Load the same weights into both objects."""
         twins.student.load_state(weights)
         self.right(lambda reference: reference.load_state(weights), twins.reference)
 
     def weights(self, reference: Any) -> dict[str, np.ndarray]:
-        """Random weights: sharp attention, varied layer norms. Buffers named in `given` come from the reference."""
+        """Return random weights that lead to sharp attention and varied layer norms.
+
+        Buffers named in `given` come from the reference.
+        """
         shapes = self.right(lambda reference: reference.shapes(), reference)
         given = {name for name in shapes if name.endswith(self.given)}
         values = self.right(lambda reference: {name: reference.attribute(name) for name in given}, reference)
         return {name: values[name] if name in values else self.weight(name, shape) for name, shape in shapes.items()}
 
     def weight(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
-        """Random values for one parameter of the interface."""
+        """Return random values for one parameter of the interface."""
         values = self.random(*shape)
         if "layer_norm.weight" in name:
             return 1 + 0.3 * values
@@ -210,7 +215,7 @@ class HiddenTestCase(StageTestCase):
         axes: str,
         method: str | None = None,
     ) -> Gradients:
-        """Fail unless gradients flow back to all inputs and parameters as in the reference.
+        """Fail unless the gradients of all inputs and parameters are the same as in the reference.
 
         Args:
             output: the gradient of the call's output, or of each output; zero at elements that do not count.
@@ -244,15 +249,15 @@ class HiddenTestCase(StageTestCase):
         self.assert_tensor(actual, expected, f"the gradient of {name}", axes, limit=limit)
 
     def keeps_arguments(self, model: Any, arguments: Mapping[str, Any], method: str | None = None) -> None:
-        """Check whether a call changes its arguments; this costs only a few points, see `minor`."""
+        """Check whether a call changes its arguments. Such a change costs only a few points; see `minor`."""
         if not self.beside_only:
             with self.minor():
                 super().keeps_arguments(model, arguments, method)
 
     def differentiated(self, call: Callable[[], Gradients], right: Gradients) -> Gradients:
-        """The gradients of a call; the correct ones if autograd refuses because a tensor was changed in place.
+        """Return a call's gradients, or the correct ones if autograd refuses because a tensor was changed in place.
 
-        That is a side effect: the result is correct. It costs only a few points; see `minor`.
+        Such a change is only a side effect, since the result is correct. It costs only a few points; see `minor`.
         """
         try:
             return call()

@@ -1,17 +1,17 @@
-"""The state of the assignments that are not being graded, as far as the modules' source code shows it."""
+"""Describe the progress in the assignments that are not being graded, judged by the source code of their modules."""
 
 from autograder.manifest import Assignment, Stage, assignments, broken
 
 
 def others(chosen: Assignment) -> str:
-    """The other assignments in one line."""
+    """Describe the other assignments in one line."""
     lines = [f"{other.name} ({standing(other)})" for other in assignments().values() if other.name != chosen.name]
     lines += [f"{name} (its manifest is wrong: {error})" for name, error in broken().items()]
     return f"Not graded now: {', '.join(lines)}; python grade.py --assignment NAME grades them."
 
 
 def standing(assignment: Assignment) -> str:
-    """How many stages in the students' folder no longer contain a stub."""
+    """Describe how many stages in the students' folder no longer contain a stub."""
     written = sum(not _unwritten(assignment, stage) for stage in assignment.stages)
     return f"{written} of {len(assignment.stages)} stages written" if written else "not started"
 

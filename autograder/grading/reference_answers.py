@@ -1,4 +1,4 @@
-"""The reference's results in the hidden tests of one seed: computed once, used for a whole class."""
+"""The reference's results in the hidden tests for one seed, computed once and used for a whole class."""
 
 from typing import Any
 
@@ -14,14 +14,14 @@ Answers = dict[str, list[tuple[Any, Any]]]
 
 
 class AnswerBook:
-    """The reference's answers to the hidden tests of one seed.
+    """The reference's answers to the hidden tests for one seed.
 
-    The calls of a hidden test do not depend on the student's code, until the test ends. So testing the reference
+    The student's code can end a hidden test, but its calls do not otherwise depend on it. So a test of the reference
     against itself makes all the calls.
 
     Args:
-        ahead: record the answers before a test is run, which pays off for a class. Otherwise the test queries
-            the reference itself.
+        ahead: whether to record the answers before a test is run, which pays off for a class. Otherwise the test
+            queries the reference itself.
     """
 
     def __init__(self, assignment: Assignment, workers: Workers, hidden_seed: int, ahead: bool = True) -> None:
@@ -29,7 +29,7 @@ class AnswerBook:
         self._answers: dict[tuple[str, str], Answers | None] = {}
 
     def of(self, stage: Stage, test: str, dtype: str) -> Answers | None:
-        """The answers of one test; None if the reference fails it, so that the test must query the reference."""
+        """Return the answers for one test; None if the reference fails it. Then the test must query the reference."""
         if (test, dtype) not in self._answers:
             self._answers[test, dtype] = self._record(stage, test, dtype)
         return self._answers[test, dtype]

@@ -51,13 +51,13 @@ class TestResult:
     places: tuple[tuple[str, int], ...] = ()  # file and line of an exception, a stub, a forbidden part
 
     def pointing(self, verdict: LineVerdict) -> "TestResult":
-        """This outcome with a verdict on lines."""
+        """Return this outcome with a verdict on lines."""
         return replace(self, pointed=verdict.pointed, marks=verdict.marks, fault_step=verdict.step)
 
     def guarded_by(self, hidden: "TestResult") -> "TestResult":
-        """This outcome of a visible test combined with the hidden test that guards its points.
+        """Combine this outcome of a visible test with that of the hidden test that guards its points.
 
-        A part earns its points if it passes in both tests. The messages are those of the visible test, if it failed.
+        A part earns its points if it passes in both tests. If the visible test failed, its messages are kept.
         """
         if not self.parts or hidden.status == "fault":
             return hidden
@@ -129,12 +129,12 @@ class Report:
 
 
 def to_json(report: Report) -> dict[str, Any]:
-    """A report as an object for JSON."""
+    """Convert a report to an object for JSON."""
     return asdict(report)
 
 
 def from_json(entry: dict[str, Any]) -> Report:
-    """The report in an object that `to_json` returned.
+    """Convert an object that `to_json` returned back to a report.
 
     Raises:
         KeyError, TypeError: if it is not a report.

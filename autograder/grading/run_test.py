@@ -69,7 +69,7 @@ def stage_tests(stage: Stage, hidden: bool = False) -> dict[str, StageTestCase]:
 def run_test(
     name: str, case: StageTestCase, stage: Stage, alone: bool = False
 ) -> tuple[TestResult, BaseException | None]:
-    """Run one test. Returns its result, and the exception that ended it or its first failed part, if any.
+    """Run one test. Return its result, and the exception that ended the test or its first failed part, if any.
 
     A slip costs points only once: if a function fails, it is graded again with stand-ins for the functions of its stage
     that it uses. A test with warnings is repeated in the same way. A hidden test that needs more than the reference's
@@ -151,7 +151,7 @@ def run_test(
 
 
 def _warned(case: StageTestCase, graded: bool) -> list[str]:
-    """The lines of the new warnings that the hidden test grades, or does not grade, and a sentence that says so."""
+    """Return the new warnings that hidden tests grade (or do not grade), in lines, and a sentence about this."""
     calls: dict[str, tuple[str, ...]] = {}  # message -> lines, of the first call with this warning
     before = frozenset(case.already_warned or ())
     for error, _ in (warning for warning in case.warnings if warning.graded == graded):
@@ -168,20 +168,20 @@ def _warned(case: StageTestCase, graded: bool) -> list[str]:
 
 
 def fault(stage: Stage, name: str, error: BaseException, hidden: bool = False) -> TestResult:
-    """The result of a test with an unknown outcome, since the grader itself failed."""
+    """Return the result of a test whose outcome is unknown because the grader itself failed."""
     status, message, details = _described(error)
     worth = stage.points[name]
     return within_budget(TestResult(stage.name, name, name, status, 0, worth, message, details, hidden=hidden))
 
 
 def faulty_stage(stage: Stage, error: BaseException) -> StageResult:
-    """The result of a stage in which the grader raised an exception."""
+    """Return the result of a stage in which the grader raised an exception."""
     tests = tuple(fault(stage, name, error) for name in stage.points)
     return StageResult(stage.name, stage.number, stage.title, stage.extra_credit, tests)
 
 
 def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:
-    """Run a test once; return the error that ended it, and its output. `case` then has the outcomes of its parts."""
+    """Run a test once; return the error that ended it, and its output. The outcomes of its parts are kept in `case`."""
     collector = Collector()
     case.checks, case.outcomes, case.warnings, case.side_effect = 0, {}, [], None
     case.run(collector)
@@ -203,7 +203,7 @@ def _with_code(case: StageTestCase, code: Code) -> tuple[BaseException | None, s
 def _of_parts(case: StageTestCase, error: BaseException | None, worth: Mapping[str, float]) -> dict[str, Outcome]:
     """Return the outcome of each part of a test; a test without parts has one outcome, named "".
 
-    An error that affects the whole test counts against all parts not tried; a fault of the grader affects every part.
+    An error that ended the test counts for all parts that were not run; a fault of the grader counts for every part.
     """
     missing = sorted(worth.keys() - case.outcomes.keys())
     if missing and error is None and case.few is None and not case.hidden:
@@ -218,17 +218,17 @@ FEW = 2  # stored sentences for tests that take a long time
 def gets_further(
     case: StageTestCase, error: BaseException, checks: int, student: Student, to_its_end: bool = False
 ) -> tuple[bool, str]:
-    """Whether a failed test passes its failed check with a different `Student`. `case` is restored afterwards.
+    """Check whether a test passes its failed check with a different `Student`. `case` is restored afterwards.
 
     A test whose call has a smaller version uses only a few sentences.
 
     Args:
-        error: what ended the test, or its first failed part.
+        error: the error that ended the test, or that of its first failed part.
         checks: the number of the failed check.
-        to_its_end: whether all later checks must pass too, and all parts that failed in the same way.
+        to_its_end: whether all later checks, and all parts that failed in the same way, must pass too.
 
     Returns:
-        Whether it does, and a part of the test that passed before and now fails.
+        Whether it passes, and the name of a part that passed before and now fails, or "".
     """
     before, results_before, few = case.student, (case.checks, case.outcomes, case.warnings), case.few
     part = next((name for name, (part_error, _) in case.outcomes.items() if part_error is error), "")
@@ -286,12 +286,12 @@ def _part(name: str, error: BaseException | None, points: float, hidden: bool, f
 
 
 def earned(error: BaseException | None, points: float) -> float:
-    """The points of a test or part with this outcome."""
+    """Return the points of a test or part with this outcome."""
     return points if error is None else round((1 - MINOR) * points, 2) if is_minor(error) else 0
 
 
 def _described(error: BaseException | None) -> tuple[str, str, tuple[str, ...]]:
-    """The status, message and details of an outcome."""
+    """Return the status, message and details of an outcome."""
     if error is None:
         return "passed", "", ()
     if isinstance(error, StudentFault):
@@ -308,14 +308,14 @@ def _described(error: BaseException | None) -> tuple[str, str, tuple[str, ...]]:
 
 
 def _short(error: BaseException | None) -> str:
-    """The details of an outcome in one line: the numbers, or the line that raised an exception."""
+    """Return the details of an outcome in one line: the numbers, or the line that raised an exception."""
     if isinstance(error, Incorrect):
         return error.wrong.short
     return _line(error.where[-1]) if isinstance(error, StudentFault) and error.where else ""
 
 
 def _places(error: BaseException | None) -> tuple[tuple[str, int], ...]:
-    """The student's line at which an exception ended a test."""
+    """Return the student's line at which an exception ended a test."""
     where = error.where[-1:] if isinstance(error, StudentFault) else ()
     return tuple((place.file, place.line) for place in where if place.line)
 

@@ -1,7 +1,7 @@
-"""What a call must not do: keep state for the next call, or cut off the gradients.
+"""Check that a call does not keep state for the next call, and does not cut off the gradients.
 
-Both are checked without stored values. The sentences of a batch are independent, so the reversed batch has the reversed
-results, unless the first call has left some state. And a gradient is a slope: two more calls show how much the results
+Both are checked without stored values. The sentences of a batch are independent, so reversing the batch must reverse
+the results, unless the first call has left some state. A gradient is a slope: two more calls show how much the results
 change with inputs and weights.
 """
 
@@ -30,7 +30,7 @@ class Case(Protocol):
 
 
 def _readable(check: Callable[..., None]) -> Callable[..., None]:
-    """A check that fails, instead of raising an error, if a worker's answers do not fit together."""
+    """Make a check fail, instead of raising an error, if the results of two calls do not have the same form."""
 
     @functools.wraps(check)
     def run(case: Case, *args: Any, **kwargs: Any) -> None:
@@ -86,10 +86,10 @@ def check_gradients(
     weights: Mapping[str, np.ndarray] | None = None,
     where: np.ndarray | None = None,
 ) -> None:
-    """Fail unless the gradients of all inputs and weights are the slopes of the result.
+    """Fail unless the gradients of all inputs and weights match the numerical slopes of the result.
 
     Args:
-        weights: the weights that the model was loaded with. Without them, only inputs are moved.
+        weights: the weights that the model was loaded with. Without them, only inputs are varied.
         where: the elements of the first result that count.
     """
     call = getattr(model, method) if method else model
@@ -141,14 +141,14 @@ def check_gradients(
 
 
 def _tensors(value: Any) -> list[np.ndarray]:
-    """All tensors of a result, also in nested lists."""
+    """Return all tensors in a result, including those in nested lists."""
     if isinstance(value, list):
         return [tensor for part in value for tensor in _tensors(part)]
     return [value] if isinstance(value, np.ndarray) else []
 
 
 def _reversed(value: Any, rows: int) -> Any:
-    """An argument with its batch in reverse order; arguments without one row per sentence stay unchanged."""
+    """Return an argument with its batch reversed; arguments without one row per sentence stay unchanged."""
     if isinstance(value, list):
         return [_reversed(part, rows) for part in value]
     return value[::-1].copy() if isinstance(value, np.ndarray) and value.ndim and len(value) == rows else value

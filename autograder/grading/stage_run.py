@@ -1,4 +1,4 @@
-"""One stage of a submission: its visible tests, then, after the visible tests of all stages, its hidden tests."""
+"""Grade one stage of a submission: its visible tests and, after those of all stages, its hidden tests."""
 
 import contextlib
 import functools
@@ -48,7 +48,7 @@ def _only_explains() -> Iterator[None]:
 
 
 class Attempt(NamedTuple):
-    """A run of a test: its result, its error, the number of checks up to that point, and the precision."""
+    """A run of a test: its result, its error, the number of checks that were reached, and the precision."""
 
     result: TestResult
     error: BaseException | None
@@ -59,10 +59,10 @@ class Attempt(NamedTuple):
 class StageRun:
     """Grades a stage in two steps, `visible` and `finish`, in its own workers.
 
-    If one of the steps raises an exception, that is a fault in this stage; the other stages are still graded.
+    An exception in one of the steps is a fault of the grader in this stage; the other stages are still graded.
 
     Args:
-        reported: modules that cannot be imported, with the stage that reports it.
+        reported: modules that cannot be imported, each with the stage that reports the problem.
         checked: the result of the search for ready-made parts.
     """
 
@@ -118,7 +118,7 @@ class StageRun:
             self.clock.end()
 
     def make_students(self) -> None:
-        """Create the students whose workers run the tests: the usual one, and others for code that fails with it."""
+        """Create the `Student` objects that run the tests: the usual one, and others for code that fails with it."""
         stage, workers = self.stage, self.workers
         code = code_of_stage(self.submission, stage, self.assignment, self.reported, self.forbidden)
         # Correct code that computes partly in float32 fails in float64; it is correct in the students' own precision.
@@ -203,7 +203,7 @@ class StageRun:
         return any(PRECISION.search(code.sources[module]) for module in code.modules)
 
     def attempt(self, name: str, case: StageTestCase, number: int) -> Attempt:
-        """Run a test with one of the students."""
+        """Run a test with one of the `Student` objects."""
         case.student = self.students[number]
         case.reference = self.references[number] if self.references else None
         failed = [
@@ -219,7 +219,7 @@ class StageRun:
             return Attempt(fault(self.stage, name, error, case.hidden), error, case.checks, case.student.dtype)
 
     def steps_of(self, case: StageTestCase) -> Student | None:
-        """The reference with named steps, for hidden tests; for visible tests, its trace is stored."""
+        """Return the reference with named steps if the test is hidden; for visible tests, its trace is stored."""
         if not case.hidden:
             return None
         if self.named is None:
@@ -238,7 +238,7 @@ class StageRun:
         return faulty_stage(self.stage, self.error)
 
     def graded(self) -> StageResult:
-        """The result of `finish`, which catches its exceptions."""
+        """Return the result for `finish`, which catches the exceptions raised here."""
         stage = self.stage
         if self.lines:
             return forbidden_stage(stage, self.lines)

@@ -8,14 +8,14 @@ import numpy as np
 
 @cache
 def read_tensors(path: Path) -> dict[str, np.ndarray]:
-    """All tensors of a safetensors file."""
+    """Return all tensors in a safetensors file."""
     from safetensors.numpy import load_file
 
     return load_file(path)
 
 
 class Stored(dict[str, np.ndarray]):
-    """Stored tensors by name; the error for a missing one says what to do."""
+    """Stored tensors by name; the error for a missing tensor explains what to do."""
 
     where = ""
 

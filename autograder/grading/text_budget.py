@@ -1,4 +1,4 @@
-"""Limits on the text of a test's result: a student's program can make messages long, and people must read them."""
+"""Limit the length of the text in a test's result, since a student's program can make messages too long to read."""
 
 from dataclasses import replace
 
@@ -11,13 +11,13 @@ CUT = " ... (cut)"
 
 
 def shortened(text: str, most: int) -> str:
-    """The text cut to this many characters, without NUL characters, at which databases and other programs stop."""
+    """Cut a text to this many characters, and remove NUL characters, which end strings in some other programs."""
     text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
     return text if len(text) <= most else text[: most - len(CUT)] + CUT
 
 
 def within_budget(result: TestResult) -> TestResult:
-    """A result with shortened strings. The end of printed output is kept, and the whole traceback of a fault."""
+    """Return a result with shortened strings. It keeps the end of printed output and all of a fault's traceback."""
     most = 10 * LINES if result.status == "fault" else LINES
     details = tuple(shortened(line, LINE) for line in result.details[:most])
     if len(result.details) > most:

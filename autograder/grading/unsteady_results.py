@@ -1,4 +1,4 @@
-"""The messages for a result that changes from call to call, or depends on earlier calls."""
+"""Messages about results that change from call to call, or depend on earlier calls."""
 
 from autograder.diagnosis.compare_tensors import Wrong
 

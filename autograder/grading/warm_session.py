@@ -1,4 +1,4 @@
-"""Grading repeatedly with one warm process, for notebooks and `--watch`."""
+"""Grade repeatedly with one warm process, for notebooks and `--watch`."""
 
 import os
 import threading
@@ -25,7 +25,7 @@ class Ended(Exception):
 
 
 class Session:
-    """Grades stages of a folder. Every verdict comes from a fresh worker and from the current files.
+    """Grades stages, using the modules in a folder. Every verdict comes from a fresh worker and from the current files.
 
     The warm process, which has imported torch and contains no student code, starts with the first verdict. `close`
     stops it; otherwise it ends with this process.
@@ -95,7 +95,7 @@ class Session:
             self.mistakes[stage.name].append((test, error))
 
     def end(self) -> None:
-        """Stop the grading, from another thread: `grade` raises `Ended`. Nothing can be graded afterwards."""
+        """Stop the grading from another thread, so that `grade` raises `Ended`. Nothing can be graded afterwards."""
         self._ended = True
         self.close()
 

@@ -49,7 +49,7 @@ def localize(
     """The verdicts on the lines that made a stage's tests fail.
 
     Args:
-        passing: the tests that pass, each with a function that checks whether it also passes with another `Student`.
+        passing: the tests that pass, each with a function that reruns it with a different `Student`.
     """
     verdicts: dict[str, LineVerdict] = {}
     cases: list[tuple[Case, Failure]] = []
@@ -140,7 +140,7 @@ def _end(student: Student, failure: Failure) -> None:
 
 
 def _repeated(failure: Failure, stage: Stage, source: Source) -> Diagnosis | None:
-    """The diagnosis of faults that values do not reveal, from the test's error."""
+    """Diagnose faults that values do not reveal, from the test's error."""
     error = failure.error
     if not isinstance(error, (Incorrect, Raised)) or (recipe := error.recipe) is None:
         return None
@@ -198,7 +198,7 @@ def _gradient(failure: Failure, source: Source) -> Diagnosis | None:
 
 
 def _of_form(case: Case, error: BaseException | None) -> Diagnosis | None:
-    """The diagnosis of a result with correct values and a wrong type."""
+    """Diagnose a result that has correct values but the wrong type."""
     message = error.wrong.message if isinstance(error, Incorrect) else ""
     if message.endswith(": wrong dtype"):
         return _claim(reruns.making_lines(case.trace), "dtype")

@@ -1,4 +1,4 @@
-"""Find the right values of a recorded call by comparing them with the values of correct code in the same call.
+"""Find out which values of a recorded call are right, by comparing them with those of correct code in the same call.
 
 A value is *right* if correct code computes the same value, or if something right was computed from it. The second rule
 is needed because a correct program may compute things in a different way; wrong intermediate values do not lead to
@@ -69,7 +69,7 @@ class Alignment:
 
     @cached_property
     def steps_of_row(self) -> dict[int, list[int]]:
-        """The named steps whose values are a row's numbers, in any shape."""
+        """For each row, the named steps that compute the same numbers, in any shape."""
         steps: dict[int, list[int]] = {}
         telling = ~(no_tensor(self.reference.rows) & constant(self.reference.rows))
         for number, step in enumerate(self.reference.steps):
@@ -114,7 +114,7 @@ class Alignment:
         ]
 
     def lines_right(self, until: int) -> list[tuple[Line, tuple[str, ...]]]:
-        """The lines, in order, whose values are all right, and not by chance, with the named steps computed there."""
+        """The lines whose values are all right, not by chance, in order. Each comes with the steps computed there."""
         names: dict[Line, list[str]] = {}
         wrong: set[Line] = set()
         for node, line in enumerate(self.trace.lines):
@@ -172,7 +172,7 @@ def consumers(trace: Trace) -> list[list[int]]:
 def _matched(
     trace: Trace, rows: np.ndarray, trivial: np.ndarray, alike: np.ndarray, plain: np.ndarray, users: list[list[int]]
 ) -> np.ndarray:
-    """Whether correct code computes the value, or something right was computed from it."""
+    """For each value, whether correct code computes it, or whether something right was computed from it."""
     matched = np.zeros(trace.size, dtype=bool)
     for node in range(trace.size - 1, -1, -1):
         shown = [user for user in users[node] if _shows(trace, rows, user, node)]
@@ -198,7 +198,7 @@ def _shows(trace: Trace, rows: np.ndarray, user: int, node: int) -> bool:
 
 
 def _shown(trace: Trace, matched: np.ndarray, alike: np.ndarray, users: list[list[int]]) -> np.ndarray:
-    """Whether something right was computed from a value."""
+    """For each value, whether something right was computed from it."""
     telling = matched & ~alike
     return np.array(
         [
@@ -210,7 +210,7 @@ def _shown(trace: Trace, matched: np.ndarray, alike: np.ndarray, users: list[lis
 
 
 def _weights(trace: Trace, rows: np.ndarray, unknown: np.ndarray) -> np.ndarray:
-    """Weights, which are passed in and not examined, and values computed from weights alone."""
+    """Mark weights, which are passed in and not examined, and values computed only from weights."""
     weights = ~trace.made & unknown
     for node, sources in enumerate(trace.inputs):
         right = trace.operations[node] == GRADIENT and rows[node] >= 0
@@ -219,7 +219,7 @@ def _weights(trace: Trace, rows: np.ndarray, unknown: np.ndarray) -> np.ndarray:
 
 
 def _strange(trace: Trace, rows: np.ndarray, trivial: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Constant tensors that correct code lacks, computed from tensors that are not constant."""
+    """Mark constant tensors that correct code lacks and that were computed from non-constant tensors."""
     return np.array(
         [
             rows[node] < 0
@@ -241,7 +241,7 @@ def _passed_on(trace: Trace, node: int, plain: np.ndarray) -> bool:
 
 
 def _binary(values: np.ndarray, plain: np.ndarray) -> np.ndarray:
-    """Tensors of zeros and ones. A signature maps 1 to 1/2, and the mean square is then half of the mean."""
+    """Mark tensors of zeros and ones. A signature maps 1 to 1/2, so that the mean square is half the mean."""
     half = np.abs(values[:, 1] - values[:, 0] / 2) < 1e-9
     binary: np.ndarray = ~plain & half & (np.abs(values[:, 2] - values[:, 0] / 4) < 1e-9)
     return binary
@@ -255,8 +255,8 @@ def _weak(
     trivial: np.ndarray,
     alike: np.ndarray,
 ) -> np.ndarray:
-    """Values for which a match may be chance: masks that correct code lacks, or also has inverted; chosen positions;
-    tiny and huge numbers; constants computed from other values."""
+    """Mark values that may match by chance: masks that correct code lacks or also has inverted; positions chosen by
+    argmax or sampling; tiny and huge numbers; constants computed from other values."""
     means = np.nan_to_num(trace.signatures[:, :1], nan=9.0)
     opposite = reference.find(np.nan_to_num((0.5 - means) * 0.5 ** np.arange(MEANS), nan=9.0), MEANS) >= 0
     size = np.abs(means[:, 0])
@@ -271,7 +271,7 @@ def _weak(
 
 
 def _used(trace: Trace) -> np.ndarray:
-    """Whether the result of the call, or its exception, depends on a node."""
+    """For each node, whether the result of the call, or its exception, depends on it."""
     ends = trace.ending.raised if trace.ending.raised is not None else trace.ending.results
     used = np.zeros(trace.size, dtype=bool)
     used[list(ends) if ends else slice(None)] = True

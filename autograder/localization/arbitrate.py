@@ -1,4 +1,4 @@
-"""What the evidence about a failed call supports: one line or several, and with what confidence.
+"""Decide which line or lines the evidence about a failed call points to, and with what confidence.
 
 | evidence | verdict |
 |---|---|

@@ -35,7 +35,7 @@ class Case:
         return align(self.trace, self.reference)
 
     def ran(self, file: str, statement: ast.stmt) -> bool:
-        """Whether a statement was reached; True if that is not known."""
+        """Whether a statement was reached; True if this is unknown."""
         if not self.trace.ending.whole or len(self.trace.ending.reached) >= MOST_LINES or not self.trace.ending.reached:
             return True
         body = getattr(statement, "body", None)

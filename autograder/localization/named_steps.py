@@ -1,10 +1,10 @@
-"""The named steps of an assignment: `steps.toml`, next to its manifest, names expressions of the reference.
+"""The named steps of an assignment: `steps.toml`, next to its manifest, names expressions in the reference.
 
     ["mha.MultiHeadAttention.compute_scaled_dot_product_attention"]
     "query @ key.transpose(-2, -1)" = "the scores, q k^T"
 
-In the reference, each of these expressions is wrapped in a call that passes the tracer its name. Nothing else changes.
-The file is for instructors only, since it contains lines of the solution.
+In the reference, each of these expressions is wrapped in a call that passes its name to the tracer. Nothing else
+changes. The file is for instructors only, since it contains lines of the solution.
 """
 
 import ast
@@ -44,7 +44,7 @@ def given_functions(chosen: Assignment) -> tuple[str, ...]:
 
 
 def read_names(folder: Path) -> Names:
-    """The names of an assignment's steps; none if it has no such file.
+    """The names of an assignment's steps; empty if it has no steps.toml.
 
     Raises:
         UserError: if the file cannot be read.

@@ -70,7 +70,7 @@ class ReferenceTrace:
         return matches
 
     def laid_out(self, row: int) -> tuple[int, ...]:
-        """The rows with the same numbers in the same order, in any shape: scores may also be (B * H, T, T).
+        """The rows with the same numbers as this row, in the same order; shapes may differ, as in (B * H, T, T).
 
         If all the row's numbers are equal, only the row itself is returned.
         """
@@ -91,7 +91,7 @@ class ReferenceTrace:
         return self.rows[self._order, 0]
 
     def _near(self, first: Any) -> tuple[Any, Any]:
-        """The first and last position in `_order` of the rows whose first column is near a number."""
+        """The first and last position in `_order` of the rows whose first column is close to a number."""
         return np.searchsorted(self._first, first - LIMIT), np.searchsorted(self._first, first + LIMIT)
 
 
@@ -115,10 +115,10 @@ def no_tensor(signatures: np.ndarray) -> np.ndarray:
 
 
 def given_to(call: Call, rows: Callable[[int], int]) -> Rows:
-    """The inputs of a call, as rows: in order for a function; sorted for a module, since its arguments may have names.
+    """The inputs of a call, as rows: in order for a function; sorted for a module, which may get them by keyword.
 
     Args:
-        rows: the row of a node; -2 if it is ignored, since it has no numbers or they are all equal.
+        rows: returns the row of a node; -2 if the node is ignored, since it has no numbers or they are all equal.
     """
     inputs = [row for node in call.inputs if (row := rows(node)) != -2]
     return tuple(inputs) if call.path.endswith("()") else tuple(sorted(set(inputs)))
@@ -237,7 +237,7 @@ def modules_of(trace: Trace) -> set[str]:
 
 
 def _name(path: str) -> str:
-    """The name of a function in the path of its call: "forward" of "layers.0.forward()"."""
+    """The name of a function in the path of its call: "forward" for "layers.0.forward()"."""
     return path.rpartition(".")[2].removesuffix("()")
 
 
@@ -258,7 +258,7 @@ def _steps(reference: Trace, row: Callable[[np.ndarray], int]) -> tuple[Step, ..
 
 
 def pack(traces: Mapping[str, ReferenceTrace]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Tensors and a string that store reference traces by the digests of their calls."""
+    """Convert reference traces, keyed by the digests of their calls, into tensors and one string."""
     tensors: dict[str, np.ndarray] = {digest: known.rows.astype(np.float32) for digest, known in traces.items()}
     operations = {
         digest: sorted({operation for _, operation, _ in known.made_from}) for digest, known in traces.items()
@@ -284,7 +284,7 @@ def pack(traces: Mapping[str, ReferenceTrace]) -> tuple[dict[str, np.ndarray], d
 
 @cache
 def read(path: Path, digest: str) -> ReferenceTrace | None:
-    """The stored reference trace of a call of a stage; None if there is none."""
+    """The stored reference trace of a call in a stage; None if there is none."""
     from safetensors import safe_open
 
     if digest not in (texts := stored_calls(path)):

@@ -1,4 +1,4 @@
-"""Diagnoses as sentences and marks of a verdict, in plain English."""
+"""Turn diagnoses into the sentences and marks of a verdict, in plain English."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ CLAIMS = {
 
 
 def rendered(diagnosis: Diagnosis | None, case: Case | None, source: Source) -> LineVerdict:
-    """A diagnosis in sentences."""
+    """Put a diagnosis into sentences."""
     never = [f"{module_name(path)} is never called." for path in never_called(case.alignment)] if case else []
     never = list(dict.fromkeys(never))[:NEVER]
     if diagnosis is None:
@@ -50,7 +50,7 @@ def _mark(line: Line, source: Source, state: str, steps: tuple[str, ...]) -> Lin
 
 
 def _is_gap(line: Line, diagnosis: Diagnosis) -> bool:
-    """Whether the line itself is right, as far as is known, but another one is missing before it."""
+    """Whether the line itself is right, as far as is known, but another line is missing before it."""
     suspect, repair = diagnosis.suspect, diagnosis.repair
     if repair:
         return bool(repair.edit.call)

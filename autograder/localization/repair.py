@@ -200,7 +200,7 @@ def ranked_edits(case: Case, suspects: Sequence[Suspect]) -> Iterator[SmallChang
 
 @kept(maxsize=16)
 def _edits(module: str, text: str, path: str, idle: tuple[str, ...], numbers: bool) -> list[tuple[int, SmallChange]]:
-    """The edits to a function, each with its number on its line; edits to the same expression are spread out."""
+    """The edits to a function, numbered separately for each line; edits to the same expression are spread out."""
     node = functions(module, text)[f"{module}.{path}"]
     edits = list(islice(small_changes(module, text, path, node, idle, numbers), MOST_EDITS))
     of_place, of_line = Counter[tuple[int, int]](), Counter[int]()
@@ -216,7 +216,7 @@ def _edits(module: str, text: str, path: str, idle: tuple[str, ...], numbers: bo
 
 
 def distance_to(case: Case, suspects: Sequence[Suspect]) -> dict[tuple[str, int], int]:
-    """How many steps of data flow a line is before the suspects, or before the exception."""
+    """For each line, the number of data-flow steps from there to the suspects or the exception."""
     trace = case.trace
     distances: dict[tuple[str, int], int] = {}
     starts = [suspect.line for suspect in suspects]

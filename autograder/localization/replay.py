@@ -1,4 +1,4 @@
-"""Repeat a failed call under the tracer, and get the trace of correct code for the same call."""
+"""Repeat a failed call under the tracer, and find the trace of correct code for the same call."""
 
 from autograder.localization.reference import ReferenceTrace, read, stored_file, trace_of_reference
 from autograder.localization.trace import Trace, read_trace

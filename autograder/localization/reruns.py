@@ -1,6 +1,6 @@
 """Faults that values alone do not reveal, found by repeating calls: randomness, state, changed arguments, wrong order.
 
-Each function returns lines, one of which is wrong; none if that is not certain.
+Each function returns lines, at least one of which is wrong. If this is not certain, it returns none.
 """
 
 import re
@@ -46,7 +46,7 @@ def random_lines(first: Trace, second: Trace) -> tuple[Line, ...]:
 
 
 def unfilled_lines(trace: Trace) -> tuple[Line, ...]:
-    """The line that creates a tensor without values."""
+    """The line that creates an uninitialised tensor."""
     return only({line for line, name in zip(trace.lines, trace.operations, strict=True) if name in UNFILLED})
 
 
@@ -72,7 +72,7 @@ def kept_lines(fresh: Trace, later: Trace) -> tuple[Line, ...]:
 
 
 def argument_lines(trace: Trace, source: Source) -> tuple[Line, ...]:
-    """The line that first writes into an argument of the call."""
+    """The first line that writes into an argument of the call."""
     lines = set()
     for node, operation in enumerate(trace.operations):
         if not trace.made[node] or not in_place(operation) or not trace.inputs[node]:
@@ -98,7 +98,7 @@ def using_lines(trace: Trace, modules: Sequence[str]) -> tuple[Line, ...]:
 
 
 def operation_lines(trace: Trace, operation: str) -> tuple[Line, ...]:
-    """The only line with an operation."""
+    """The only line that performs a given operation."""
     return only({line for line, name in zip(trace.lines, trace.operations, strict=True) if name == operation})
 
 
@@ -140,13 +140,13 @@ def making_lines(trace: Trace) -> tuple[Line, ...]:
 
 
 def returning_lines(trace: Trace) -> tuple[Line, ...]:
-    """The only line on which a call's outermost functions return."""
+    """The line on which a call's outermost functions return, if there is only one such line."""
     inside = {number for number, call in enumerate(trace.calls) if call.returns}
     return only({call.returns for call in trace.calls if call.returns and call.around not in inside})
 
 
 def graph_lines(trace: Trace, sources: dict[str, str]) -> tuple[tuple[Line, ...], str]:
-    """The line that makes a gradient wrong, and why: the first to compute NaN, or the only one to leave the graph."""
+    """The line that makes a gradient wrong, and why: the first to compute NaN, or the only one to break the graph."""
     nan = [line for line, nan, made in zip(trace.lines, trace.nan, trace.made, strict=True) if nan and made]
     if nan:
         return only(nan[:1]), "nan"
@@ -155,7 +155,7 @@ def graph_lines(trace: Trace, sources: dict[str, str]) -> tuple[tuple[Line, ...]
 
 
 def same(first: np.ndarray, second: np.ndarray) -> bool:
-    """Whether two signatures belong to the same value, or both to values that were not seen."""
+    """Whether two signatures belong to the same value, or both to values that were not examined."""
     if not np.isfinite(first).all() or not np.isfinite(second).all():
         return not np.isfinite(first).all() and not np.isfinite(second).all()
     return bool(np.abs(first - second).max() <= LIMIT)

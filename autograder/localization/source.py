@@ -14,7 +14,7 @@ TRAINING = {"backward", "step", "zero_grad", "train", "eval", "load_state_dict",
 
 
 class Source:
-    """The source code of the files of a stage.
+    """The source code of a stage's files.
 
     Args:
         texts: the source code by file name.
@@ -49,7 +49,7 @@ class Source:
         return function is not None and function[0] in self._given
 
     def is_bare_call(self, line: Line) -> bool:
-        """Whether a line only calls a method, probably of a tensor, that does not work in place."""
+        """Whether a line only calls a method (probably a tensor's) that does not work in place."""
         function = self.function(line)
         nodes = (
             [statement for statement in statements(function[1].body) if statement.lineno == line.number]
@@ -59,7 +59,7 @@ class Source:
         return any(isinstance(statement, ast.Expr) and _of_tensor(statement.value) for statement in nodes)
 
     def lines_filling_arguments(self, trace: Trace) -> tuple[Line, ...]:
-        """The statements, in functions that ran, that write into an argument; none if there are too many."""
+        """The statements that write into an argument, among the functions that ran; none if there are too many."""
         ran = {(line.file, line.number) for line in trace.lines if line}
         lines = []
         for file, in_file in self.functions.items():
@@ -98,7 +98,7 @@ def _of_tensor(value: ast.expr) -> bool:
 
 
 def _makers(function: ast.FunctionDef, number: int) -> set[int]:
-    """The lines that a line depends on: they assign or fill its names, or head a loop or condition around it."""
+    """The lines that a line depends on: lines that assign or fill its names, and headers of loops and ifs around it."""
     nodes = list(statements(function.body))
     heads = [node for node in nodes if node.lineno <= number <= _end_of_head(node)]
     used = {name.id for head in heads for name in _names_of_head(head) if isinstance(name.ctx, ast.Load)}

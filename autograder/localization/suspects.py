@@ -1,4 +1,4 @@
-"""Where a failed call goes wrong: lines that compute a wrong value from right ones, or pass or return a wrong value.
+"""Find the lines where a call goes wrong: they compute a wrong value from right ones, or pass or return a wrong value.
 
 Each suspect is a line and its evidence. Suspects do not depend on each other.
 """
@@ -36,7 +36,7 @@ class Suspect:
 
 
 def find_suspects(alignment: Alignment, source: Source) -> list[Suspect]:
-    """The suspects of a failed call, in the order of the trace; the first one of each line."""
+    """The suspects of a failed call, in the order of the trace; only the first one on each line."""
     given, bare = source.is_given, source.is_bare_call
     calls = dict(_wrong_calls(alignment, given))
     inside = set(calls)
@@ -83,7 +83,7 @@ def _wrong_values(alignment: Alignment, given: Given, inside: set[int]) -> Itera
 
 
 def _weak_values(alignment: Alignment, given: Given) -> Iterator[Suspect]:
-    """Masks and chosen positions that correct code lacks: if nothing else is wrong, one of them may be."""
+    """Masks and chosen positions that correct code lacks: if nothing else is wrong, one of them may be wrong."""
     trace = alignment.trace
     for node in range(_last(alignment)):
         unknown = alignment.weak[node] and alignment.used[node] and alignment.rows[node] < 0
@@ -93,7 +93,7 @@ def _weak_values(alignment: Alignment, given: Given) -> Iterator[Suspect]:
 
 
 def _last(alignment: Alignment) -> int:
-    """The node after which wrong values prove nothing: random numbers were drawn, or NaN appeared."""
+    """The node after which wrong values prove nothing, because random numbers were drawn or NaN appeared."""
     trace = alignment.trace
     drawn = [node for node, name in enumerate(trace.operations) if name in RANDOM and alignment.rows[node] < 0]
     nan = np.flatnonzero(trace.nan & trace.made & alignment.used & (alignment.rows < 0))
@@ -111,7 +111,7 @@ def around(trace: Trace, call: int) -> list[int]:
 
 
 def _blamed(alignment: Alignment, node: int, given: Given) -> Line | None:
-    """The line of a wrong value; its caller if the line is in a provided function or is right when called elsewhere."""
+    """The line of a wrong value; its caller if the line is in a provided function or is right for other callers."""
     trace = alignment.trace
     line, caller = trace.lines[node], trace.callers[node]
     if line is None or given(line):
@@ -148,7 +148,7 @@ def _evidence(alignment: Alignment, node: int) -> tuple[tuple[Line, ...], bool]:
 
 
 def _may_be_chance(alignment: Alignment, node: int) -> bool:
-    """Whether a value counts as right only by weak evidence: a mask, a value not seen, an unusual constant."""
+    """Whether a value counts as right only on weak evidence: a mask, an unexamined value, an unusual constant."""
     constant = alignment.trivial[node] and not alignment.plain[node] and alignment.rows[node] < 0
     return bool(alignment.trace.made[node] and (alignment.weak[node] or alignment.unknown[node] or constant))
 
@@ -161,7 +161,7 @@ def _first_by_chance(alignment: Alignment, node: int) -> int:
 
 
 def _right_before(alignment: Alignment, node: int) -> bool:
-    """Whether the same operation on this line was right in an earlier iteration: then the loop's state is wrong."""
+    """Whether the same operation on this line was right in an earlier iteration, so that the loop's state is wrong."""
     trace = alignment.trace
     if not any(name in PLACES for name in trace.operations[:node]):
         return False  # only choices of earlier iterations change later ones
@@ -173,7 +173,10 @@ def _right_before(alignment: Alignment, node: int) -> bool:
 
 
 def _missing_step(alignment: Alignment, node: int) -> tuple[str, bool]:
-    """The named step expected from a node's inputs that is not computed, and whether it is missing before the node."""
+    """The named step that should be computed from a node's inputs but is not; "" if there is none.
+
+    Also return whether the step is missing before the node.
+    """
     steps, trace = alignment.reference.steps, alignment.trace
     before, line = alignment.named_before(node), trace.lines[node]
     on_line = {trace.operations[other] for other, at in enumerate(trace.lines) if at == line}
@@ -221,7 +224,7 @@ def _wrong_calls(alignment: Alignment, given: Given) -> Iterator[tuple[int, Susp
 
 
 def _meant(alignment: Alignment, call: Call, rows: tuple[int, ...]) -> str:
-    """The neighbouring module to which correct code passes these inputs and this code does not."""
+    """The neighbouring module to which correct code passes these inputs, but this code does not."""
     made = {(other.path, given_to(other, alignment.row)) for other in alignment.trace.calls}
     parent, reference = call.path.rpartition(".")[0], alignment.reference
     beside = [
@@ -233,7 +236,7 @@ def _meant(alignment: Alignment, call: Call, rows: tuple[int, ...]) -> str:
 
 
 def _wrong_returns(alignment: Alignment, given: Given) -> Iterator[Suspect]:
-    """Returns of right values that correct code does not return there."""
+    """Return statements whose values are right, but are not the values that correct code returns there."""
     trace, reference = alignment.trace, alignment.reference
     for call in trace.calls[: 10 * MOST]:
         sets = reference.returns.get(call.path, ())

@@ -1,4 +1,4 @@
-"""The record of a traced call as the grader receives it from a worker: checked and not trusted.
+"""The record of a traced call, as the grader receives it from a worker. It is checked and not trusted.
 
 The student's code runs in the process that writes the record, so it can forge a record. A forged record can only change
 which of the student's own lines a hint names. The grader therefore checks its form, sizes and numbers. Only existing

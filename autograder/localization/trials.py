@@ -66,7 +66,7 @@ class Trials:
         return self.reads or change.path.endswith("__init__")
 
     def forget(self) -> None:
-        """Forget the objects: the worker was restarted."""
+        """Forget the objects, since the worker was restarted."""
         self._objects = None
 
     def _send(self, request: dict[str, Any], tensors: Mapping[str, np.ndarray]) -> int | None:
@@ -74,7 +74,7 @@ class Trials:
 
 
 def _read(reply: Any) -> tuple[ResultSignature, ...]:
-    """The results in a worker's reply, if the reply has the form of results; it could be anything."""
+    """The results in a worker's reply; none if the reply, which could be anything, does not have their form."""
     results = []
     for item in reply if isinstance(reply, list) else []:
         numbers, shape, fractions = item if isinstance(item, list) and len(item) == 3 else ([None], [], False)

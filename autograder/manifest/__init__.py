@@ -84,7 +84,7 @@ def broken() -> dict[str, UserError]:
 
 
 def drafts() -> list[Assignment]:
-    """Return the valid drafts of the course, in order of their names."""
+    """Return the valid drafts of the course, sorted by name."""
     read = map(_one, sorted(course_config().assignments.glob(f"*/{DRAFT}")))
     return [draft for draft in read if isinstance(draft, Assignment) and draft.name not in assignments()]
 
@@ -121,7 +121,7 @@ def first_assignment() -> Assignment:
 
 
 def graded_folder(named: Path) -> Path:
-    """Return the folder with results that a user names: a path, or an assignment of the course."""
+    """Return the results folder that a user names, by its path or by an assignment of the course."""
     if not named.exists() and str(named) in assignments():
         return course_config().graded(str(named))
     return named

@@ -70,7 +70,7 @@ class Assignment:
 
     @property
     def notebooks(self) -> tuple[str, ...]:
-        """The file names of all notebooks in teaching order, since each begins with its number."""
+        """The file names of all notebooks, sorted. Each begins with a number, so this is the teaching order."""
         return tuple(sorted((*(stage.notebook for stage in self.stages), *self.more_notebooks)))
 
     @property
@@ -80,7 +80,7 @@ class Assignment:
 
     @property
     def folder(self) -> Path:
-        """The folder of everything that the grader needs for the assignment."""
+        """The folder with everything that the grader needs for the assignment."""
         return home_of(self.name).assignments / self.name
 
     @property
@@ -105,7 +105,7 @@ class Assignment:
 
     @property
     def released(self) -> Path:
-        """The folder with what students receive."""
+        """The folder of the files that students receive."""
         return home_of(self.name).folder / "notebooks" / self.name
 
     def stage(self, name: str) -> Stage:
@@ -121,7 +121,7 @@ class Assignment:
         raise UserError(f"there is no stage {name!r}; the stages are {names}")
 
     def stage_of(self, written: str) -> Stage | None:
-        """Return the stage in which students write `module.Class.method`, or None if it is given."""
+        """Return the stage in which students write `module.Class.method`, or None if it is provided code."""
         return next((stage for stage in self.stages if written in stage.writes), None)
 
 

@@ -112,7 +112,7 @@ def home_of(assignment: str) -> CourseConfig:
 
 
 def check_plan(config: CourseConfig) -> None:
-    """Check that all assignments in the plan of the term exist, if only as drafts.
+    """Check that all assignments in the plan of the term exist, at least as drafts.
 
     Raises:
         UserError: if one does not.
@@ -126,7 +126,7 @@ def check_plan(config: CourseConfig) -> None:
 
 @cache
 def courses_of_packages(packages: tuple[str, ...]) -> tuple[CourseConfig, ...]:
-    """Return the courses of installed packages, by the names of entry points or of the packages themselves.
+    """Return the courses in installed packages, which are named directly or by their entry points.
 
     Each package's folder has a course.toml. Entry points are read only if there are names, since reading takes time.
 
@@ -162,7 +162,7 @@ def read_config(path: Path) -> CourseConfig:
     """Read and check a course.toml.
 
     Raises:
-        UserError: if it cannot be read, or something is wrong; the message is a sentence with file and key.
+        UserError: if it cannot be read, or something is wrong; the message is a sentence that names file and key.
     """
     try:
         entries = tomllib.loads(path.read_bytes().decode("utf-8-sig"), parse_float=Decimal)

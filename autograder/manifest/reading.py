@@ -37,7 +37,7 @@ def read(path: Path) -> Assignment:
     """Read and check a manifest.
 
     Raises:
-        UserError: if something is missing or wrong; the message is a sentence with file and key.
+        UserError: if something is missing or wrong; the message is a sentence that names file and key.
     """
     table = Table(parse(path), inside(path))
     folder = path.parent

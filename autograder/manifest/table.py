@@ -1,4 +1,4 @@
-"""A TOML table with checked keys and types: each error is one sentence with file and key."""
+"""A TOML table with checked keys and types. Each error message is one sentence that names the file and the key."""
 
 import difflib
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ class Table:
         """Return the value of a key, which is required if there is no default.
 
         Args:
-            kind: its type, or several that are allowed.
+            kind: the allowed type or types.
 
         Raises:
             UserError: if it is missing, or of the wrong type.

@@ -11,11 +11,11 @@ from autograder.reports.verdict import Verdict
 
 
 def result(found: Verdict, environment: Mapping[str, str], now: str) -> dict[str, Any]:
-    """The object of result.json. Only graded submissions have one: for others the runner reports an error.
+    """The object to write to result.json. Only graded submissions have one: for others the runner reports an error.
 
     Args:
         environment: the environment variables of the Classroom 50 runner.
-        now: the time in UTC, as 2026-06-01T14:32:01Z.
+        now: the time in UTC, in the form 2026-06-01T14:32:01Z.
 
     Raises:
         KeyError: if the environment is not the runner's.

@@ -1,7 +1,7 @@
 """The verdict as PrairieLearn's results.json (external grading).
 
 PrairieLearn expects a score from 0 to 1, so required stages and extra credit are separate questions. A submission
-that was not graded is not "gradable": it costs no attempt and gets no 0.
+that was not graded is not "gradable": it costs no attempt and is not scored as 0.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ MOST = 20_000  # characters per test; the file may be up to 1 MiB
 
 
 def results(found: Verdict) -> dict[str, Any]:
-    """The object of /grade/results/results.json."""
+    """The object to write to /grade/results/results.json."""
     if found["outcome"] == "fault":
         return {"gradable": False, "format_errors": [found["summary"]]}
     if found["outcome"] == "nothing handed in":

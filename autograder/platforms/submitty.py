@@ -1,4 +1,4 @@
-"""One test of a verdict as the result of a Submitty custom validator. A separate script that needs only Python.
+"""Report one test of a verdict to Submitty, as a custom validator. This separate script needs only Python.
 
 Submitty runs `python3 submitty.py TEST_ID` for each test case and reads a number from 0 to 1. There is no way to tell
 it that the grader failed: such a test case gets 0 points until the staff regrades it, and its message says so.
@@ -16,7 +16,7 @@ def validation(found: "dict[str, Any] | None", test_id: str) -> "dict[str, Any]"
     """The result of a test case.
 
     Args:
-        found: a student's verdict; None if the grader left none.
+        found: the verdict for the student; None if the grader has not written one.
     """
     if found is None or found["outcome"] == "fault":
         return {"status": "success", "data": {"score": 0.0, "message": FAULT, "status": "failure"}}

@@ -64,7 +64,7 @@ def mark(answers: Path, key: Path, graded: Path, points: float) -> int:
 
 
 def read_answers(path: Path) -> dict[tuple[str, int], str]:
-    """The answers by student and question number; an empty cell is no answer.
+    """The answers by student and question number; an empty cell counts as no answer.
 
     Raises:
         UserError: if the columns are missing, or a cell cannot be read.
@@ -87,7 +87,7 @@ def read_answers(path: Path) -> dict[tuple[str, int], str]:
 
 
 def marks(answers: Mapping[tuple[str, int], str], key: Path) -> list[Marked]:
-    """The answers of each student of a key.
+    """The answers of each student listed in a key file.
 
     Raises:
         UserError: if the key cannot be read, or an answer belongs to nobody, or to no question.
@@ -107,7 +107,7 @@ def marks(answers: Mapping[tuple[str, int], str], key: Path) -> list[Marked]:
 
 
 def page(marked: list[Marked]) -> str:
-    """The analysis as HTML: which kinds a class fails, and who passes the tests but fails the questions."""
+    """The analysis as HTML: which kinds of question a class fails, and who passes the tests but fails the questions."""
     kinds = sorted({kind for one in marked for kind, _ in one.answers})
     given = [[[right for name, right in one.answers if name == kind] for kind in kinds] for one in marked]
     shares = np.array([[answers.count(True) / len(answers) if answers else np.nan for answers in row] for row in given])
@@ -120,7 +120,7 @@ def page(marked: list[Marked]) -> str:
 
 
 def read_points(folder: Path) -> dict[str, tuple[Fraction, Fraction]]:
-    """The points for questions and their maximum, by the student's cell in grades.csv; empty without the file.
+    """The points for questions and their maximum, by the student's cell in grades.csv; empty if there is no file.
 
     Raises:
         UserError: if it cannot be read.

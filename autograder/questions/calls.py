@@ -24,7 +24,7 @@ Fill = Callable[[str, np.ndarray], np.ndarray]  # name and numbers of a tensor -
 
 
 def calls_in(recipes: Sequence[CallReplay], program: Program) -> list[CallReplay]:
-    """One call of each form in the tests, in eval mode: the one with the smallest inputs."""
+    """For each form of call in the tests, the call with the smallest inputs, in eval mode."""
     forms: dict[str, list[CallReplay]] = {}
     for recipe in recipes:
         if _useful(recipe.requests, program):
@@ -35,7 +35,7 @@ def calls_in(recipes: Sequence[CallReplay], program: Program) -> list[CallReplay
 
 
 def _useful(requests: Sequence[Request], program: Program) -> bool:
-    """Whether questions can be about a call: it runs the student's code on inputs that are neither empty nor large."""
+    """Whether a call suits questions: it must run the student's code on inputs that are neither empty nor large."""
     *_, (last, tensors) = requests
     *makers, _ = calls = _calls(requests) or [requests[-1]]
     if calls[-1][0] is not last or len(makers) > MOST_OBJECTS or _count(requests) > LARGEST:
@@ -64,12 +64,12 @@ def _in_eval_mode(requests: Sequence[Request]) -> Iterator[Request]:
 
 
 def of_mode(request: Mapping[str, Any], target: int, mode: str) -> dict[str, Any]:
-    """Turn the request of another call into one that puts an object in a mode."""
+    """Turn a request for another call into one that puts an object into a mode."""
     return {**request, "target": target, "method": mode, "args": [], "kwargs": {}, "unseen": True}
 
 
 def smaller(call: CallReplay, program: Program, rng: random.Random) -> list[CallReplay]:
-    """The same call with smaller sizes, which may not fit together; the easiest to compute by hand first."""
+    """The same call with smaller sizes, which may not fit together; calls that are easy to do by hand come first."""
     sizes = sorted({int(one) for one in re.findall(r"\d+", words(call.requests, program))} - {0, 1})
     choices = [{size: min(size, rng.choice((1, 2, 2, 3, 4))) for size in sizes} for _ in range(TRIES)]
     made = sorted((_with_sizes(call.requests, one) for one in choices), key=_cost)
@@ -158,7 +158,7 @@ def is_random(array: np.ndarray) -> bool:
 
 
 def words(requests: Sequence[Request], program: Program, whole: bool = False) -> str:
-    """A call in words, in Markdown: how the object is created, and each argument.
+    """Describe a call in Markdown: how the object is created, and each argument.
 
     Args:
         whole: whether to show all numbers.
@@ -201,7 +201,7 @@ def _described(array: np.ndarray, whole: bool) -> str:
 
 
 def _pattern(array: np.ndarray) -> str:
-    """The numbers of a tensor in words, if it has a simple pattern: all equal, or a triangle; else ""."""
+    """Describe the numbers of a tensor if they have a simple pattern (all equal, or a triangle); else return ""."""
     if array.size > 3 and np.unique(array).size == 1:
         return f"all {listed(array.flat[0])}"
     low = np.tril(np.ones(array.shape[-2:])) if array.ndim > 1 and array.size > 4 else np.zeros(0)
@@ -212,7 +212,7 @@ def _pattern(array: np.ndarray) -> str:
 
 
 def listed(array: Any) -> str:
-    """An array as nested lists: whole numbers without a point, others with at most two digits."""
+    """An array as nested lists: whole numbers without a point, others to at most two decimal places."""
     if np.ndim(array):
         return f"[{', '.join(map(listed, array))}]"
     return str(bool(array)) if np.asarray(array).dtype == bool else f"{round(float(array), 2) + 0.0:g}"

@@ -24,7 +24,7 @@ ONCE = ("times",)  # kinds for which a second question would reveal nothing new
 
 @dataclass(frozen=True)
 class Paper:
-    """The questions of one student about one stage."""
+    """The questions for one student about one stage."""
 
     student: str
     stage: str
@@ -44,7 +44,7 @@ def paper(
     seed: int,
     clock: Clock | None = None,
 ) -> Paper:
-    """The questions of one student about a stage, from easy to hard.
+    """The questions for one student about a stage, from easy to hard.
 
     Args:
         seed: the same seed gives the same questions for the same program.
@@ -98,7 +98,7 @@ def _visible_tests(student: Student, stage: Stage) -> tuple[dict[str, StageTestC
 
 
 def _chosen(lab: Lab, count: int) -> list[Question]:
-    """As many different kinds as possible, easy ones first; no kind twice for a line."""
+    """Choose questions of as many kinds as possible and sort them by difficulty; no kind is used twice for a line."""
     order = [*KINDS]
     lab.rng.shuffle(order)
     waiting = {name: KINDS[name](lab) for name in order}
@@ -113,7 +113,7 @@ def _chosen(lab: Lab, count: int) -> list[Question]:
 
 
 def _is_new(question: Question, chosen: Sequence[Question]) -> bool:
-    """Whether the text of a question is new, and within its kind also its first line and its answer."""
+    """Whether the text of a question is new, and also its first line and its answer among questions of its kind."""
     alike = [one for one in chosen if one.kind == question.kind]
     answers = [one.options[one.right] for one in alike]
     known = (alike and question.kind in ONCE) or question.options[question.right] in answers

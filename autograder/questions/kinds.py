@@ -1,4 +1,4 @@
-"""The kinds of questions. Each is one function: it takes the lab and yields questions, answered by running the code."""
+"""The kinds of questions. Each is a function that takes the lab and yields questions; running the code answers them."""
 
 import ast
 import itertools
@@ -26,7 +26,7 @@ WEIGHTS_IN_WORDS = "Square weights are identity matrices, all other weights are 
 
 
 def times(lab: Lab) -> Iterator[Question]:
-    """How often a line runs in a call."""
+    """Ask how often a line runs in a call."""
     for call in lab.settled_calls:
         counts = call.base.counts
         steady = [one for one in lab.ran(call) if counts[one.place] == call.twin_base.counts.get(one.place)]
@@ -52,7 +52,7 @@ def _countable(lab: Lab, own: Own, n: int) -> bool:
 
 
 def shape(lab: Lab) -> Iterator[Question]:
-    """The shape of a tensor with several axes after a line."""
+    """Ask for the shape of a tensor with several axes after a line."""
     for call in lab.some_calls:
         given = {np.shape(value) for _, value in lab.arguments(call)}
         found: dict[tuple[Place, str], set[tuple[int, ...]]] = {}
@@ -73,7 +73,7 @@ def shape(lab: Lab) -> Iterator[Question]:
 
 
 def number(lab: Lab) -> Iterator[Question]:
-    """What a line computes or returns, with numbers few and small enough to compute by hand."""
+    """Ask what a line computes or returns, with numbers few and small enough to compute by hand."""
     simple = {one.place for one in lab.program.own if one.simple}
     for known in lab.rng.sample(lab.calls, len(lab.calls))[:MOST_CALLS]:
         small = smaller(known.replay, lab.program, lab.rng)
@@ -104,7 +104,7 @@ def _input(rng: random.Random, digits: Sequence[int], name: str, old: np.ndarray
 
 
 def _asked(lab: Lab, call: Call, line: LineValue) -> Iterator[Question]:
-    """A question about the value of a line, if changes to the code produce enough different values."""
+    """Ask about the value of a line, if changes to the code produce enough different values."""
     own, right = lab.program.by_place[line.place], _read(call.base, line)
     before = [one for one in lab.changes(call) if one.own.line <= own.line or one.own.path != own.path]
     values = (_read(lab.run(call.replay, one, watch=True), line) for one in before[:MOST_CHANGES])
@@ -134,7 +134,7 @@ def _read(outcome: Outcome, line: LineValue) -> str:
 
 
 def effect(lab: Lab) -> Iterator[Question]:
-    """What a change to a line does to a call."""
+    """Ask what a change to a line does to a call."""
     for call in lab.settled_calls:
         mutants = lab.mutants(call)
         heads = sorted({said[0] for said in mutants.values()})
@@ -148,7 +148,7 @@ def effect(lab: Lab) -> Iterator[Question]:
 
 
 def heatmap(lab: Lab) -> Iterator[Question]:
-    """Which change turns one picture of attention weights into another that looks different."""
+    """Ask which change turns one picture of attention weights into another that looks different."""
     for call in lab.settled_calls:
         line = next((one for one in reversed(call.base.lines) if one.name == WEIGHTS), None)
         before, twin = _picture(call.base, line), _picture(call.twin_base, line)
@@ -180,12 +180,12 @@ def heatmap(lab: Lab) -> Iterator[Question]:
 
 
 def _matrix(axes: int) -> tuple[int, ...]:
-    """The index of the matrix that a picture shows: of the last sentence and the first head."""
+    """The index of the matrix that a picture shows: that of the last sentence and the first head."""
     return (-1, *[0] * (axes - 3))[: max(axes - 2, 0)]
 
 
 def _picture(outcome: Outcome, line: LineValue | None) -> np.ndarray | None:
-    """The last matrix of a line that fits in a question."""
+    """The last matrix that a line computed; None if it does not fit in a question."""
     found = outcome.values_of(line) if line else []
     value = found[-1] if found else None
     if not isinstance(value, np.ndarray) or value.ndim < 2 or not value.size or not np.isfinite(value).all():
@@ -195,7 +195,7 @@ def _picture(outcome: Outcome, line: LineValue | None) -> np.ndarray | None:
 
 
 def _seen(before: np.ndarray, after: np.ndarray | None) -> tuple[object, ...]:
-    """What anybody can see in a picture: unchanged numbers, zeros, sums, repetition, order."""
+    """The visible features of a picture: unchanged numbers, zeros, sums, repetition, order."""
     if after is None or before.shape != after.shape:
         return ()
     same = partial(np.allclose, rtol=0, atol=EQUAL)
@@ -211,7 +211,7 @@ def _seen(before: np.ndarray, after: np.ndarray | None) -> tuple[object, ...]:
 
 
 def swap(lab: Lab) -> Iterator[Question]:
-    """Which two neighbouring lines may be swapped."""
+    """Ask which two neighbouring lines may be swapped."""
     free: list[tuple[Own, Own]] = []
     bound: list[tuple[Own, Own]] = []
     pairs = [*lab.program.swaps()]
@@ -227,7 +227,7 @@ def swap(lab: Lab) -> Iterator[Question]:
 
 
 def variant(lab: Lab) -> Iterator[Question]:
-    """Which alternative to a line gives the same result; with a wrong option, the result of the call is different."""
+    """Ask which alternative to a line gives the same result; with the other options, the call's result is different."""
     for call in lab.settled_calls:
         own = [one for one in lab.ran(call) if one.simple]
         for one in lab.rng.sample(own, min(MOST_VARIANTS, len(own))):
@@ -241,7 +241,7 @@ def variant(lab: Lab) -> Iterator[Question]:
 
 
 def exception(lab: Lab) -> Iterator[Question]:
-    """Which line raises an exception after a change to another line."""
+    """Ask which line raises an exception after a change to another line."""
     for call in lab.settled_calls:
         mutants = [change for change, said in lab.mutants(call).items() if said[0] == RAISES]
         for change in lab.rng.sample(mutants, min(MOST_RAISING, len(mutants))):

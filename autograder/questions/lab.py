@@ -1,4 +1,4 @@
-"""Shared by all kinds of questions: a program, its calls, and the effect of each change to it."""
+"""The lab that all kinds of questions share: a program, its calls, and the effects of changes to it."""
 
 import ast
 import contextlib
@@ -71,7 +71,7 @@ class Lab:
 
     @contextlib.contextmanager
     def asking(self, change: Change | None) -> Iterator[Callable[..., Any]]:
-        """Send requests to a worker that runs the program with a change, if there is one."""
+        """Send requests to a worker in which the program has a change, if one is given."""
         own = change.own if change else None
         where = {"module": own.module if own else next(iter(self.program.sources)), "path": own.path if own else ""}
         with self.student.aside(SECONDS) as ask:
@@ -102,7 +102,7 @@ class Lab:
 
     @cached_property
     def some_calls(self) -> list[Call]:
-        """A few calls for all kinds; those that run more of the student's lines tend to come first."""
+        """A few calls for all kinds of questions; those that run more of the student's lines tend to come first."""
         return sorted(self.calls, key=lambda one: -len(self.ran(one)) * self.rng.uniform(0.3, 1))[:3]
 
     @property
@@ -118,7 +118,7 @@ class Lab:
         return arguments(call.replay.requests[-1], call.replay.requests, self.program)
 
     def words(self, call: Call, whole: bool = False) -> str:
-        """A call in words, at the start of a sentence."""
+        """Describe a call in words that can begin a sentence."""
         text = words(call.replay.requests, self.program, whole)
         text += "; `result` is the first value that it returns" if len(call.base.values) > 1 else ""
         return text[:1].upper() + text[1:]
@@ -134,7 +134,7 @@ class Lab:
         return (one for turn in turns for one in turn if one)
 
     def mutants(self, call: Call) -> dict[Change, tuple[str, ...]]:
-        """Changes with the facts that hold after them, if these are the same for two sets of inputs."""
+        """Map each change to the facts that hold after it, if they are the same for two sets of inputs."""
         if call not in self._mutants:
             found = self._mutants[call] = {}
             for change in itertools.islice(self.changes(call), MOST_CHANGES):
@@ -151,7 +151,7 @@ class Lab:
         """The effect of a change in the tests, and in the calls that run its line, in eval and train mode.
 
         Returns:
-            "same", "different", "raises", or "" if that is not clear.
+            "same", "different", "raises", or "" if the effect is not clear.
         """
         calls = [one for one in self.calls if one.base.counts.get(change.own.place)]
         for call in calls:
@@ -162,7 +162,7 @@ class Lab:
         return "" if not calls else "different" if any(self.failing_tests(change)) else "same"
 
     def failing_tests(self, change: Change) -> Iterator[str]:
-        """The visible tests that fail with a change; all if the worker fails."""
+        """The visible tests that fail with a change; a test also fails if the worker does."""
         for name, case in self.tests.items():
             try:
                 with self.asking(change):
@@ -178,7 +178,7 @@ class Lab:
     def ask(
         self, kind: str, call: str, text: str, right: str, pool: Sequence[str], because: str, about: Sequence[Own]
     ) -> Iterator[Question]:
-        """A question with options in random order; none if too few of the pool can be distinguished from the right one.
+        """A question with options in random order; none if the pool has too few distinct options, or they are too long.
 
         Args:
             call: in words, or "".

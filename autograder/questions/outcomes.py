@@ -42,7 +42,7 @@ class Outcome:
     raised: Place | None = None  # the line of the student's code that raised the exception
 
     def values_of(self, line: LineValue) -> list[Any]:
-        """The values of a line and name, in all its runs."""
+        """All values that a line assigned to a name, one for each run of the line."""
         return [one.value for one in self.lines if (one.place, one.name) == (line.place, line.name)]
 
 
@@ -61,7 +61,7 @@ def numbers_of(value: Any) -> Iterator[np.ndarray]:
     """The numbers in a result.
 
     Raises:
-        TypeError: if there is anything else in it.
+        TypeError: if it contains anything else.
     """
     for one in value if isinstance(value, (list, tuple)) else [value]:
         if isinstance(one, (list, tuple)):
@@ -73,7 +73,7 @@ def numbers_of(value: Any) -> Iterator[np.ndarray]:
 
 
 def read_lines(record: Any) -> tuple[dict[Place, int], tuple[LineValue, ...]]:
-    """The counts and values of a record; nothing if it is malformed."""
+    """The counts and values in a record; empty if the record is malformed."""
     counts, lines = {}, []
     try:
         for file, line, count in record[0]:
@@ -106,7 +106,7 @@ def close(a: np.ndarray, b: np.ndarray, off: float) -> bool:
 
 
 def facts(before: Outcome, after: Outcome) -> tuple[str, ...]:
-    """The facts that hold for the first value, the most informative first; none if that is not clear."""
+    """The facts about how a change affects a result, the most informative first; none if they are uncertain."""
     if after.error:
         return (RAISES,) if after.error in TOLD else ()
     if len(before.values) != len(after.values) or not np.isfinite(before.values[0]).all():
@@ -125,7 +125,7 @@ def facts(before: Outcome, after: Outcome) -> tuple[str, ...]:
 
 
 def _regions(changed: np.ndarray) -> Iterator[str]:
-    """The part of a result that changes, in PyTorch's notation; nothing if it has no simple form.
+    """The part of a result that changes, in PyTorch's notation; nothing if this part has no simple form.
 
     The last of three axes is the feature axis. One fact names the features that change, another the positions.
     """

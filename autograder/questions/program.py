@@ -1,4 +1,4 @@
-"""A student's program for questions: the lines that the student wrote, and changes to them."""
+"""A student's program as a source of questions: the lines that the student wrote, and changes to them."""
 
 import ast
 import io
@@ -122,7 +122,7 @@ class Program:
                     yield Change(own, new, one.unit, one.kind == "name")
 
     def swaps(self) -> Iterator[tuple[Own, Own, Change]]:
-        """Pairs of consecutive simple statements of a block, each on one line, with the change that swaps them."""
+        """Pairs of consecutive simple statements in a block, each on one line, and the change that swaps them."""
         for first, second in itertools.pairwise(self.own):
             text = Offsets(self.sources[first.module])
             pair = [one.node for one in (first, second) if one.simple and not isinstance(one.node, ast.Return)]
@@ -135,13 +135,13 @@ class Program:
                     yield first, second, Change(first, second.text, unit)
 
     def _small_changes(self, own: Own) -> list[SmallChange]:
-        """All small changes to the function of a statement."""
+        """All small changes to the function that contains a statement."""
         if (at := (own.module, own.path)) not in self._changes:
             self._changes[at] = [*small_changes(own.module, self.sources[own.module], own.path, self.functions[at])]
         return self._changes[at]
 
     def excerpt(self, places: Collection[Place]) -> list[tuple[str, int, str]]:
-        """The functions that contain some lines, without comments and docstrings: file, line, code."""
+        """The functions that contain the given lines, as (file, line, code) without comments and docstrings."""
         found: list[tuple[str, int, str]] = []
         for module, source in self.sources.items():
             file, lines, shown = f"{module}.py", without_texts(source).splitlines(), set[int]()
@@ -156,12 +156,12 @@ class Program:
 
 
 def head(node: ast.stmt) -> str:
-    """A statement on one line, without unneeded parentheses; of an `if` or a loop, only the head."""
+    """A statement on one line, without unneeded parentheses; for an `if` or a loop, only the header."""
     return HUGE.sub(lambda found: f"{float(found[0]):g}".replace("e+0", "e"), ast.unparse(node).partition("\n")[0])
 
 
 def without_texts(source: str) -> str:
-    """Source code without its comments and docstrings, with the same line numbers."""
+    """Return source code without its comments and docstrings; line numbers stay the same."""
     lines, before = source.splitlines(), tokenize.NEWLINE
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         (first, column), (last, end) = token.start, token.end

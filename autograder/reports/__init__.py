@@ -1,1 +1,1 @@
-"""What people read: the console, HTML pages, Gradescope's results.json, and --watch."""
+"""Reports for people: the console, HTML pages, Gradescope's results.json, and --watch."""

@@ -1,4 +1,4 @@
-"""The class report: all submissions for the instructor, as one self-contained HTML file."""
+"""The class report for the instructor: all submissions in one self-contained HTML file."""
 
 import math
 import statistics
@@ -149,10 +149,10 @@ def class_html(
 
     Args:
         reports: one per submission, in the order in which the students are listed; `Report.submission` is the name
-            shown. They are read once and not kept. There may be none.
+            shown. The reports are read once and not kept. There may be none.
         feedback: file names of the feedback pages in the folder `feedback` next to this report, by `Report.submission`:
             {"anna": "anna.html"} links to feedback/anna.html. Students without an entry get no link.
-        ungraded: why there is no report, by name, for submissions that could not be read or graded at all.
+        ungraded: why a submission could not be read or graded at all, by name; it then has no report.
         staff: whether the staff's pages and the review page are next to this report.
         decided: students with an entry in review.csv.
         left_out: a sentence about the files that are not graded.

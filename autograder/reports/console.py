@@ -36,7 +36,7 @@ def clean(text: str) -> str:
 
 
 def listed(names: Sequence[str], most: int = 10) -> str:
-    """The first names, and the number of names left out."""
+    """The first few names, and how many were left out."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
@@ -78,7 +78,7 @@ def print_stage(
 
 
 def _scored(console: Console, left: str, right: str, style: str = "") -> Text:
-    """A row with points at its end; a text that is too long is shortened."""
+    """A row that ends with the points; text that is too long is shortened."""
     width = min(console.width, WIDEST) - len(right) - 2
     shown = left if len(left) <= width else left[: width - 1].rstrip() + "…"
     return Text(f"{shown:<{width}}  {right}", style=style)
@@ -130,7 +130,7 @@ def print_test(console: Console, test: TestResult, verbose: bool, above: Above, 
 
 
 def print_short(console: Console, test: TestResult, above: Above) -> None:
-    """Print what is wrong, where, what is expected there, what is right, and the numbers."""
+    """Print what is wrong and where, what is expected there, what is right, and the numbers."""
     if test.message == SAME:
         _indented(console, SAME, "dim")
         return
@@ -149,7 +149,7 @@ def print_short(console: Console, test: TestResult, above: Above) -> None:
 
 
 def _fitting(row: Row, width: int) -> list[str]:
-    """A location and its code: in one row, or with the code in the rows below. A mistake may be anywhere in it."""
+    """A location and its code, in one row if they fit, otherwise with the code in the rows below."""
     if "\n" not in row.code and len(f"{row.text}  {row.code}") <= width:
         return [f"{row.text}  {row.code}".rstrip()]
     wrap = textwrap.TextWrapper(width, initial_indent=" " * 4, subsequent_indent=" " * 8, max_lines=2, placeholder=" …")
@@ -187,7 +187,7 @@ def print_total(console: Console, report: Report, brief: bool = False) -> None:
     """Print the end-to-end test, and the sum of the points, with extra credit listed separately.
 
     Args:
-        brief: leave out the end-to-end test unless all stages are right.
+        brief: leave out the end-to-end test unless all required points were earned.
     """
     whole = report.end_to_end
     if whole and whole.status != "not started" and (report.complete or not brief):

@@ -16,8 +16,9 @@ FAULT = (
 def results(verdict: Verdict, seed: int | None = None) -> dict[str, Any]:
     """Gradescope's object: the score and every test, whatever its outcome.
 
-    If the verdict is released later, so is every test that passes in its visible version, since its hidden version
-    decides. Whether a test is shown must not reveal its outcome. Until then students see no score.
+    If the verdict is released later, so is every test whose visible version passes, since its hidden version then
+    decides the outcome. Showing only some of these tests would reveal their outcome. Until the release, students see
+    no score.
 
     Args:
         verdict: a student's verdict.

@@ -57,7 +57,7 @@ def percent(share: float) -> str:
 
 
 def signed(value: float) -> str:
-    """A correlation with two decimals and a true minus sign."""
+    """A correlation to two decimal places, with a true minus sign."""
     return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "\N{MINUS SIGN}")
 
 

@@ -1,4 +1,4 @@
-"""Item analysis of a class: difficulty of the tests, how well they separate strong and weak submissions, histogram."""
+"""Item analysis of a class: how hard tests are, how well they separate strong and weak submissions, and a histogram."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ MOST_BINS = 25
 
 @dataclass(frozen=True)
 class Item:
-    """The statistics of a test, or of a stage, over a class. None if undefined."""
+    """The statistics of a test, or of a stage, over a class. A value is None if it is undefined."""
 
     share: float | None  # mean share of its points: the difficulty index, 1 if everybody has full points
     discrimination: float | None  # corrected item-total correlation
@@ -41,7 +41,7 @@ def item_analysis(points: np.ndarray, maxima: Sequence[float], totals: np.ndarra
         points: the points of each submission for each item: (N, K); NaN if a submission has no result for an item.
         maxima: the maximum points for each item: (K,)
         totals: the total points of each submission: (N,). An item's own points are subtracted from the total
-            before the comparison, otherwise every item would seem to agree with the total.
+            first; otherwise every item would seem to correlate with the total.
     """
     items = []
     for column, maximum in zip(points.T, maxima, strict=True):

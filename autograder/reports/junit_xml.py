@@ -1,6 +1,6 @@
 """The verdict as JUnit XML, for Artemis, GitLab, Jenkins and CodeGrade: a test case for each part of a test.
 
-JUnit has no points, so a platform weights the cases itself. Its errors (not its failures) are faults of the grader.
+JUnit has no points, so a platform weights the cases itself. An error, unlike a failure, is a fault of the grader.
 """
 
 from collections.abc import Iterator, Sequence

@@ -9,7 +9,7 @@ from autograder.reports.console import print_stage, print_total
 
 
 def one_screen(console: Console, report: Report, verbose: bool, lines_below: int) -> str:
-    """The text of a verdict. On a terminal it fits the screen and leaves the last lines to the caller.
+    """The text of a verdict. On a terminal it fits the screen, with `lines_below` lines left for the caller.
 
     If it is too long, passed tests are only counted. If that is not enough, only the first failing test is explained.
     Finally the end of the explanation is cut, since its beginning says what is wrong and names the known mistake.

@@ -36,7 +36,7 @@ def diagnostics(verdict: Verdict, folder: Path, start: Path) -> list[Diagnostic]
 
 
 def problem_lines(diagnostics: Iterable[Diagnostic]) -> list[str]:
-    """Lines `file:line: severity: message [test]`."""
+    """The diagnostics as lines of the form `file:line: severity: message [test]`."""
     return [
         f"{entry['file']}:{entry['line']}: {entry['severity']}: {entry['message']} [{entry['code']}]"
         for entry in diagnostics

@@ -1,6 +1,6 @@
 """requests.csv: the students' requests for regrading, and the staff's answers.
 
-A row: student, test, request, asked, answer, who, when. The list may come from a form or from emails; the review page
+Columns: student, test, request, asked, answer, who, when. The list may come from a form or from emails; the review page
 shows it and records the answers. The student reads the answer on the feedback page. Points are changed in review.csv.
 """
 
@@ -35,7 +35,7 @@ class Request:
 
 
 def read_requests(folder: Path) -> list[Request]:
-    """All requests in order; an empty result if there is no requests.csv.
+    """All requests in order; empty if there is no requests.csv.
 
     Raises:
         UserError: if a row is wrong.

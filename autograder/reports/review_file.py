@@ -1,6 +1,6 @@
-"""review.csv: where the staff overrules the grader. It survives regrading and goes into grades, feedback and exports.
+"""review.csv: where the staff overrules the grader. It survives regrading and affects grades, feedback and exports.
 
-A row: student, test, points, reason, who, when, item. `test` is written as in grades.csv: "stage.test",
+Columns: student, test, points, reason, who, when, item. `test` is written as in grades.csv: "stage.test",
 "stage.test.part" (the stage may be left out), or a stage. A row with points sets the points of a test or part. A row
 with an item of rubric.csv adds the item's points to a stage, test or part. A row with neither is a comment, on the
 whole submission if `test` is empty. The reason is for the student. A row without points, item or reason means that
@@ -51,7 +51,7 @@ class Decision:
 
     @property
     def graded(self) -> str:
-        """The test and its part, or the stage."""
+        """The name of the test and part, or of the stage, that the decision is about."""
         return f"{self.test}.{self.part}" if self.part else self.test
 
     @property
@@ -62,7 +62,7 @@ class Decision:
 
 
 def read_review(folder: Path) -> dict[str, list[Decision]]:
-    """The decisions on a class by student, in order; an empty result if there is no review.csv.
+    """The decisions on a class by student, in order; empty if there is no review.csv.
 
     Raises:
         UserError: if a file is not a CSV file, or rows are wrong: points without a test, points that are not a number
@@ -74,7 +74,7 @@ def read_review(folder: Path) -> dict[str, list[Decision]]:
 
 
 def parse_review(folder: Path) -> tuple[dict[str, list[Decision]], list[str]]:
-    """The decisions on a class by student, and the errors in the rows, in words.
+    """The decisions on a class by student, and a message for each error in the rows.
 
     Raises:
         UserError: if a file cannot be read at all.
@@ -107,7 +107,7 @@ def parse_sheet(
 
 
 def refuse(file: Path | str, wrong: Sequence[str]) -> None:
-    """Report everything that is wrong in a file.
+    """Raise an error that lists everything wrong in a file.
 
     Raises:
         UserError: if something is wrong.
@@ -184,7 +184,7 @@ def changing(decisions: Iterable[Decision]) -> list[Decision]:
 
 
 def misfits(report: Report, decisions: Iterable[Decision]) -> list[str]:
-    """Decisions about a stage, test or part that does not exist, or with more points than it has, in words."""
+    """Describe decisions about a missing stage, test or part, and decisions that award more points than the maximum."""
     tests = {test.name: test for test in report.tests}
     stages = {stage.name for stage in report.stages}
     wrong = []
@@ -213,7 +213,7 @@ def decided_points(
     parts: Sequence[tuple[str, Fraction, Fraction]],
     decisions: Iterable[Decision],
 ) -> tuple[Fraction, list[Fraction]]:
-    """The points of a test and of its parts after the decisions; parts add up to the test.
+    """The points of a test and of its parts after the decisions; the parts add up to the test.
 
     First, points are set. Then items change them: the items of parts first, the items of the whole test last. Points
     stay between 0 and the maximum. A change to a whole test's points is spread over its parts, one after the other.
@@ -240,7 +240,7 @@ def decided_points(
 def _taken_up(
     parts: Sequence[tuple[str, Fraction, Fraction]], difference: Fraction, free: Mapping[str, bool]
 ) -> list[tuple[str, Fraction, Fraction]]:
-    """The parts with a difference added to their sum: the free parts absorb it, one after the other."""
+    """Add a difference to the sum of the parts: the free parts absorb it, one after the other."""
     after = []
     for name, had, most in parts:
         now = _within(had + difference, most) if free[name] else had

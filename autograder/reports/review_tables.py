@@ -66,7 +66,7 @@ def decisions(
     """The staff's decisions by student, and the errors that batch would find; both use the names that reviewers see.
 
     Args:
-        shown: the name of a student as reviewers see it.
+        shown: returns a student's name as reviewers see it.
         changed: tables that are not saved yet.
 
     Raises:
@@ -101,11 +101,11 @@ def change(
         before: the row as it was shown; None for a new one.
         after: the new row; None to remove the old one. `who` and `when` are filled in.
         reports: the grader's reports, by student.
-        shown: the name of a student as reviewers see it.
+        shown: returns a student's name as reviewers see it.
 
     Raises:
         Conflict: if the row is no longer there.
-        UserError: if the new row is wrong, in words for its author.
+        UserError: if the new row is wrong; the message is for the row's author.
     """
     sheet, now = _sheet(folder, table), datetime.now().strftime("%Y-%m-%d %H:%M")  # noqa: DTZ005 (the staff's own time)
     columns = FILES[table].COLUMNS
@@ -151,7 +151,7 @@ def _fill(sheet: Sheet, place: int, row: Row) -> None:
 
 
 def _unknown_place(place: str, reports: Mapping[str, Report]) -> list[str]:
-    """An error message if no report has this stage, test or part; a test that is forbidden as a whole has no parts."""
+    """An error message if no report has this stage, test or part; some reports list a test without its parts."""
     test, part = review_file.test_and_part(place)
     decision = review_file.Decision("", test, None, "", "", "", part)
     if not reports or any(not review_file.misfits(report, [decision]) for report in reports.values()):

@@ -1,7 +1,8 @@
-"""rubric.csv: comments and deductions that the staff uses repeatedly, written once: item, on, points, comment.
+"""rubric.csv: comments and deductions that the staff uses repeatedly, written once.
 
-Points may be negative, or left out for a reusable comment. `on` is the stage, test or part that the item
-belongs to if a row of review.csv names none. A change to an item's points applies to all students who have it.
+Columns: item, on, points, comment. Points may be negative, or left out for a reusable comment. `on` is the stage,
+test or part that the item belongs to if a row of review.csv names none. A change to an item's points applies to all
+students who have it.
 """
 
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ class Item:
 
 
 def read_rubric(folder: Path) -> dict[str, Item]:
-    """The items by name, in order; an empty result if there is no rubric.csv.
+    """The items by name, in order; empty if there is no rubric.csv.
 
     Raises:
         UserError: if a row is wrong.

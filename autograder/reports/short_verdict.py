@@ -1,4 +1,4 @@
-"""A test's verdict in a few rows: what is wrong, where, what is expected there, what is right, and the numbers."""
+"""A test's verdict in a few rows: what is wrong and where, what is expected there, what is right, and the numbers."""
 
 import re
 from dataclasses import dataclass

@@ -34,8 +34,8 @@ def for_student(report: Report) -> Report:
     """The report without the parts that students must not see.
 
     For a hidden test, students see the verdict and the fixed hint of a known mistake. They see no inputs and no values.
-    Nor do they see output, messages or lines of code that received hidden inputs: the code could encode the inputs in
-    them. If the grader failed, they see no traceback. Review notes and the seed are left out.
+    Nor do they see output, messages or line numbers from code that received hidden inputs, since that code could use
+    them to reveal the inputs. If the grader failed, they see no traceback. Review notes and the seed are left out.
     """
     return replace(
         report,

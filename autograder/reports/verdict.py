@@ -120,8 +120,8 @@ def verdict(
 
     Args:
         audience: a verdict for students leaves out the inputs, values, lines, times and seed of hidden tests.
-        release: when students see their points and the tests that hidden tests decide: one of RELEASES.
-        sources: the submitted modules. With them, a failed test without a known line points to its function.
+        release: when students see their points, and the tests whose outcome depends on hidden tests; one of RELEASES.
+        sources: the submitted modules. With them, a failed test without a known line points to the graded function.
     """
     if audience == "student" and report.hidden_seed is not None:
         report = _without_times(report)
@@ -165,7 +165,7 @@ def verdict(
 
 
 def _without_times(report: Report) -> Report:
-    """The report with all times set to 0: code could take longer on some hidden inputs."""
+    """The report with all times set to 0, since code could reveal hidden inputs by how long it takes."""
     stages = (
         replace(stage, tests=tuple(replace(test, seconds=0.0) for test in stage.tests)) for stage in report.stages
     )
@@ -275,7 +275,7 @@ def _function(test: TestResult, assignment: Assignment, sources: Mapping[str, st
 
 
 def fault_report(assignment: Assignment) -> Report:
-    """The report if the grader failed before it graded anything: every test, no points."""
+    """The report to use if the grader failed before it graded anything: it has every test, without points."""
     from autograder.grading.run_test import stage_tests
 
     stages = []

@@ -1,7 +1,7 @@
 """`python grade.py --watch [stage ...]`: grade again whenever a module is saved, until Ctrl-C.
 
 The verdict fits one screen. The old verdict stays until the new one is ready, with a line below that says what is being
-graded. Saving stops a grading that is still running, since its verdict would be outdated.
+graded. Saving a module stops a run that has not finished, since its verdict would be outdated.
 """
 
 import os
@@ -64,7 +64,7 @@ def watch(
 
 
 class Desk:
-    """Grades in its own thread, one grading at a time, and shows the verdicts."""
+    """Grades in its own thread, one run at a time, and shows the verdicts."""
 
     def __init__(
         self, console: "Console", folder: Path, assignment: Assignment, verbose: bool = False, problems: bool = False
@@ -79,7 +79,7 @@ class Desk:
         self._problems: dict[str, list[str]] | None = {} if problems else None
 
     def grade(self, stages: Iterable[Stage], saved: str = "") -> None:
-        """Grade stages, together with those of an unfinished grading, which is stopped."""
+        """Grade stages, together with those of an unfinished run, which is stopped."""
         wanted = {stage.name for stage in stages}
         if self._thread is not None:
             self._thread.join(GRACE_SECONDS)
@@ -139,14 +139,14 @@ class Desk:
         self.console.file.flush()
 
     def end(self) -> None:
-        """Stop the running grading silently."""
+        """Stop the current run silently."""
         self._session.end()
         if self._thread is not None:
             self._thread.join()
 
 
 def changes(folder: Path, assignment: Assignment, known: dict[str, bytes]) -> Iterator[set[str]]:
-    """After each change, yield the names of the modules whose source has changed; `known` is the first state."""
+    """After each change, yield the names of the modules whose source has changed; `known` is the initial state."""
     from watchfiles import watch
 
     files = {f"{module}.py" for module in assignment.modules}

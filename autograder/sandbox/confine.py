@@ -86,7 +86,7 @@ Check = tuple[int, int, int]  # offset of a word; JUMP_IF_EQUAL and its value, o
 
 
 def unsupported(landlock: bool = True) -> str:
-    """Return why this machine cannot confine workers, as a sentence; "" if it can.
+    """Return a sentence that says why this machine cannot confine workers; "" if it can.
 
     Args:
         landlock: whether to use Landlock. Without it, only a change of user keeps workers from reading files.
@@ -157,7 +157,7 @@ def libraries() -> Iterator[str]:
 
 
 def libraries_are_public() -> bool:
-    """Whether the unprivileged user can read the libraries too: not if they are in root's home folder."""
+    """Whether the unprivileged user can read the libraries too. It cannot if they are in root's home folder."""
     paths = {Path(path) for path in libraries()}
     folders = {parent for path in paths for parent in path.parents}
     return all(path.stat().st_mode & 0o004 for path in paths) and all(path.stat().st_mode & 0o001 for path in folders)
@@ -240,7 +240,7 @@ def program(machine: str, pid: int, reading: bool) -> Iterator[bytes]:
     """The seccomp filter: a BPF program that allows the calls listed in the rules and nothing else.
 
     Args:
-        reading: whether to also allow the calls that imports need, and adding another filter.
+        reading: whether to also allow the calls that imports need, and the call that adds another filter.
     """
     architecture, column = ARCHITECTURES[machine]
     # On another architecture, the same number means a different call.

@@ -36,9 +36,9 @@ class LastCall:
         return self._result
 
     def changing(self, equal: Callable[[Any, Any], bool], seed: Callable[[], object]) -> str:
-        """Return why a repeated call gives a different result: "random", "kept" or "unfilled"; "" if it does not.
+        """Return why repeating a call changes its result: "random", "kept" or "unfilled"; "" if the result is the same.
 
-        "unfilled" means that it differs even with the same random numbers: the code reads uninitialised memory.
+        "unfilled" means that the result differs even with the same random numbers: the code reads uninitialised memory.
 
         Args:
             seed: resets all random number generators.

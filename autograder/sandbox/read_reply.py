@@ -43,7 +43,7 @@ def read_value(header: dict[str, Any], body: bytes, proxy: Callable[[int], Any])
 
 
 def short(number: int) -> Any:
-    """Return a 64-bit integer unchanged. A huge integer does not fit in a float and would bloat messages."""
+    """Replace an integer that exceeds 64 bits, since it may not fit in a float and would bloat messages."""
     return number if -MAX_NUMBER <= number < MAX_NUMBER else HUGE
 
 
@@ -80,7 +80,7 @@ def as_array(entry: dict[str, Any]) -> Any:
 
 
 def read_gradients(reply: Any) -> Gradients:
-    """Return the value and the gradients (arrays or None) of a differentiated call, those of parameters by name.
+    """Return the value and the gradients (arrays or None) of a differentiated call; parameters are listed by name.
 
     Raises:
         ValueError: if the reply is something else.

@@ -65,7 +65,7 @@ class Student:
         return ModuleProxy(self, module)
 
     def start(self) -> None:
-        """Start a worker and import the modules, unless this is done already.
+        """Start a worker and import the modules, unless this has already been done.
 
         Raises:
             StudentFault: if a module cannot be imported. Later calls raise it again without another attempt.
@@ -290,7 +290,7 @@ class ObjectProxy(Named):
         return ObjectProxy(self._student, self._handle, self._name, steady=True)
 
     def taking(self, shape: tuple[int, ...], columns: list[int] | None = None) -> "ObjectProxy":
-        """The same object; for scores of this shape, calls return ["taken", part]: columns, or each row's argmax."""
+        """The same object, but calls return scores of this shape as ["taken", some columns or each row's argmax]."""
         return ObjectProxy(self._student, self._handle, self._name, take={"shape": shape, "columns": columns})
 
     def counting(self, width: int) -> "ObjectProxy":
@@ -338,14 +338,14 @@ class RemoteFunction(Named):
         return self._call(args, kwargs)
 
     def arguments_after(self, **kwargs: Any) -> dict[str, Any]:
-        """Call it and return its arguments as they are after the call."""
+        """Call the function and return its arguments as they are after the call."""
         values = self._call((), kwargs, arguments=True)
         if not isinstance(values, list) or len(values) != len(kwargs):
             raise Crashed("the arguments cannot be read", self._student.last_call)
         return dict(zip(kwargs, values, strict=True))
 
     def gradients(self, cotangents: list[np.ndarray], *args: Any, **kwargs: Any) -> Gradients:
-        """Call it and differentiate the sum of its outputs times `cotangents`."""
+        """Call the function and differentiate the sum of its outputs times `cotangents`."""
         reply = self._call(args, kwargs, cotangents)
         try:
             return read_gradients(reply)

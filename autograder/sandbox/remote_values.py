@@ -80,7 +80,7 @@ class Code:
 
 
 class Named:
-    """Base of the proxies for objects in a worker; the name is for messages."""
+    """The base class of proxies for objects in a worker; the name is for messages."""
 
     _name: str
 

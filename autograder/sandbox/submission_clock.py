@@ -34,7 +34,7 @@ class Clock:
 
     @property
     def short(self) -> bool:
-        """Whether no time is left for diagnosis: half of the tests' time or all of the extra time is used."""
+        """Whether no time is left for diagnosis: half of the tests' time, or all of the extra time, is used up."""
         return self.left < self.limit / 2 or self.aside.left <= 0
 
     @property
@@ -89,7 +89,7 @@ class Clock:
         return max(LATER_SECONDS, TIMES_LONGEST * self._longest) if self._late else math.inf
 
     def expired(self, seconds: float) -> str:
-        """The message for a call without a result within `seconds` or the remaining time; later calls get less."""
+        """The message for a call that did not return within `seconds` or the remaining time; later calls get less."""
         less = " (calls get less time after one that took too long)" if seconds == self.each else ""
         self._late = True
         return f"no result after {round(seconds, 1):g} s{less}" if self.left > 0 else self.used_up

@@ -29,7 +29,7 @@ class Tuple(list[Any]):
 
 
 class FrameError(Exception):
-    """The received bytes are not a frame, or are more than allowed."""
+    """The received bytes are not a frame, or there are too many of them."""
 
 
 def write_frame(stream: BinaryIO, header: dict[str, Any], body: bytes = b"") -> None:
@@ -95,7 +95,7 @@ def _read(stream: BinaryIO, size: int) -> bytes:
 
 
 def flatten(value: Any, leaf: Callable[[Any], dict[str, Any] | None], depth: int = 0) -> Any:
-    """Turn a value into JSON. `leaf` returns the replacement of a tensor or an object, or None for anything else.
+    """Turn a value into JSON. `leaf` returns the replacement for a tensor or an object, and None for anything else.
 
     Raises:
         TypeError: if the value contains something that cannot be sent.

@@ -45,12 +45,12 @@ OPTIONAL = {
 
 @functools.lru_cache(maxsize=32)  # the same texts are searched in every stage of a submission
 def optional_in(source: str) -> frozenset[str]:
-    """The OPTIONAL modules that this source code may need."""
+    """The modules in OPTIONAL that this source code may need."""
     return frozenset(name for name, words in OPTIONAL.items() if re.search(words, source))
 
 
 def python_command(call: str) -> list[str]:
-    """Return a command for a Python that runs `call`, isolated from the environment, with our own import path.
+    """Return a command that runs `call` in a Python isolated from the environment, with our own import path.
 
     The current folder and the script's folder are left out: a torch.py there must not be imported.
     """
@@ -117,7 +117,7 @@ class WorkerProcess(Protocol):
         """Pause the worker until `wake`. Return False if it uses too much memory to be paused."""
 
     def wake(self) -> None:
-        """Resume it."""
+        """Resume the worker."""
 
     def computed(self) -> float:
         """Seconds of processor time used, as counted by the system; 0 if unknown."""
@@ -264,7 +264,7 @@ class PlainWorker:
         self.reader: Any = self._process.stdout
 
     def begin(self) -> None:
-        """Wait until it has imported torch.
+        """Wait until the worker has imported torch.
 
         Raises:
             RuntimeError: if it has ended instead. No student code has run in it.
@@ -289,7 +289,7 @@ class PlainWorker:
         return {**request, "within": seconds + min(LAST_WORDS_SECONDS, seconds) / 2}
 
     def ask_where(self) -> None:
-        """Nothing to do: it reports on its own."""
+        """Nothing to do: the worker reports on its own."""
 
     def kill(self) -> None:
         self._process.kill()

@@ -1,1 +1,1 @@
-"""Submissions: find them, read their modules by name within limits, and add stand-ins for a stage."""
+"""Find submissions, read their modules within size limits, and add stand-ins for a stage."""

@@ -1,8 +1,8 @@
 """Find the submissions of a class: folders, zip files, or one download with all of them. Nothing is extracted.
 
-Every file of a download is accounted for. Either its path names a student; or it is ignored, because some systems add
-files with this name; or it is reported as unclaimed. The student's key comes from the platform's naming pattern
-(loose_files.py), or else from the name of the folder or archive.
+Every file of a download is accounted for. A file belongs to a student if its path names one. It is ignored if some
+systems add files with its name. All other files are reported as unclaimed. The student's key comes from the platform's
+naming pattern (loose_files.py), or else from the name of the folder or archive.
 """
 
 import hashlib
@@ -128,7 +128,7 @@ class OneFile:
 
 
 def _file(path: Path, part: str) -> Tree | None:
-    """Return a loose file of a folder or a class download; None if it is not a file."""
+    """Return a loose file in a folder or a class download; None if it is not a file."""
     if path.is_dir():
         return None if (path / part).is_dir() else OneFile(path, part)
     download = _open_download(path, os.getpid())
@@ -195,7 +195,7 @@ class Download:
 
 @lru_cache(maxsize=1)
 def _open_download(path: Path, process: int) -> Download:
-    """Open the download once in each process: forks must not share a file position."""
+    """Open the download once in each process, since forks must not share a file position."""
     return Download(path)
 
 
@@ -214,7 +214,7 @@ class Place(Protocol):
         """Yield the paths of all files in a folder."""
 
     def found(self, name: str) -> Found:
-        """Return the submission in one of its folders or archives; in the whole folder if no name is given."""
+        """Return the submission in the folder or archive with this name, or in the whole folder if it is empty."""
 
     def loose(self, names: Iterable[tuple[str, Upload]]) -> Found:
         """Return the submission that consists of these files and folders."""
@@ -277,7 +277,7 @@ class InZip:
 
 @dataclass
 class Intake:
-    """The outcome for all files of a download. Files inside a submission are reported by the submission."""
+    """The submissions and all other files of a download. A submission itself reports the files inside it."""
 
     found: list[Found] = field(default_factory=list)
     ignored: dict[str, str] = field(default_factory=dict)  # path -> which system adds it
@@ -285,12 +285,12 @@ class Intake:
 
 
 def find_submissions(path: Path, assignment: Assignment) -> list[Found]:
-    """Return the submissions below a path, with the students' names; see `take_in`."""
+    """Return the submissions below a path, named after their students; see `take_in`."""
     return take_in(path, [assignment]).found
 
 
 def take_in(path: Path, chosen: Sequence[Assignment]) -> Intake:
-    """Find the submissions below a path with the students' names, and all files that belong to nobody.
+    """Find the submissions below a path, named after their students, and all files that belong to nobody.
 
     Args:
         path: a folder with a folder or a zip file for each student, such as nbgrader's `submitted`; a class download,
@@ -314,7 +314,7 @@ def take_in(path: Path, chosen: Sequence[Assignment]) -> Intake:
 
 
 def names_of(paths: Collection[str]) -> str:
-    """Format the number of files, with the first few names."""
+    """Return the number of files and the first few names as a string."""
     shown = ", ".join(printable(path) for path in [*paths][:MAX_NAMED])
     more = f" and {len(paths) - MAX_NAMED} more" if len(paths) > MAX_NAMED else ""
     return f"{len(paths)} {'file' if len(paths) == 1 else 'files'} ({shown}{more})"
@@ -328,7 +328,7 @@ def _in_zip(path: Path, assignment: Assignment) -> InZip:
 
 
 class Survey:
-    """Analyse a folder: which of its entries look like students, and whether it belongs to a single student."""
+    """Analyse a folder: which entries look like submissions, and whether the whole folder belongs to one student."""
 
     def __init__(self, place: Place, chosen: Sequence[Assignment]) -> None:
         self.place, self.chosen = place, chosen
@@ -355,7 +355,7 @@ class Survey:
 
     @cached_property
     def own_folders(self) -> list[str]:
-        """Folders in which a student may keep the modules: NAME, or the folders of a course copy with NAME in it."""
+        """Folders in which a student may keep the modules: NAME, or the folders of a copy of the course."""
         folders = []
         for folder in {candidate.name for candidate in self.chosen} & set(self.folders):
             folders += [folder] if not self.module_files.isdisjoint(self.place.held(folder)) else []
@@ -366,7 +366,7 @@ class Survey:
 
     @cached_property
     def likely(self) -> int:
-        """The number of entries that look like students, besides loose modules."""
+        """The number of entries that look like students' submissions, not counting loose modules."""
         folders = (name for name in self.folders if name not in self.own_folders)
         with_work = [folder for folder in folders if any(map(self._is_wanted, self.place.held(folder)))]
         students = {folder.student for folder in self.uploads.values()}
@@ -374,14 +374,14 @@ class Survey:
 
     @property
     def of_one(self) -> bool:
-        """Whether the whole folder belongs to one student: it contains modules, and no entry looks like a student."""
+        """Whether the folder belongs to one student: it contains modules, and no entry looks like a submission."""
         endings = tuple(f"_{name}" for name in self.module_files)
         several = {name.rpartition("_")[0] for name in self.files if name.endswith(endings)}  # anna_pe.py, ben_pe.py
         return bool(self.stray or self.own_folders) and not self.likely and len(several) < 2
 
     @cached_property
     def around(self) -> "Survey | None":
-        """The class in the only folder or zip file here, if there is one."""
+        """The class inside the only folder or zip file here; None if there is no class in it."""
         names = [*self.folders, *self.archives, *self.others, *self.uploads]
         if len(names) != 1 or self.uploads or self.others or self.stray or self.own_folders:
             return None
@@ -436,7 +436,7 @@ def _sorted_out(place: Place, name: str, chosen: Sequence[Assignment]) -> Intake
 
 
 def _leave(here: Survey, intake: Intake, files: Iterable[str]) -> None:
-    """Record the unclaimed and the ignored files of a folder."""
+    """Record the unclaimed and the ignored files in a folder."""
     entry = here.place.entry
     folders = {*here.place.folders}
     intake.ignored |= {f"{entry}{name}{'/' * (name in folders)}": why for name, why in here.ignored.items()}
@@ -447,7 +447,8 @@ def _leave(here: Survey, intake: Intake, files: Iterable[str]) -> None:
 def _without_repository(names: list[str], place: str, chosen: Sequence[Assignment]) -> list[str]:
     """Strip the common prefix NAME- from the names of collected repositories.
 
-    NAME is the assignment's name, CLASSROOM-NAME in Classroom 50, or taken from their folder, NAME-submissions.
+    NAME is the assignment's name, or CLASSROOM-NAME in Classroom 50. If the repositories are in a folder called
+    NAME-submissions, it may also be any other name.
     """
     collected = [f"{place.removesuffix(COLLECTED)}-"] if place.endswith(COLLECTED) else []
     for assignment in chosen if names else ():
@@ -467,7 +468,7 @@ def _stem(name: str) -> str:
 
 
 def _called(found: Found, student: str) -> Found:
-    """Return a submission with the name of its student.
+    """Return a submission, named after its student.
 
     The name is normalised, since macOS decomposes umlauts and gradebooks do not.
     """

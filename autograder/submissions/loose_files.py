@@ -1,4 +1,4 @@
-"""Find the student who owns a downloaded file: naming patterns of Canvas and Moodle, resubmissions, other archives.
+"""Find the student who owns a downloaded file, by the names that Canvas, Moodle and other systems give to files.
 
 Canvas (lib/content_zipper.rb): `name_STUDENT NUMBER_FILE NUMBER_file`. `LATE_` precedes the first number
 of a late file; `anon_code` replaces the name and number of anonymous students; `text.html` or `link.html` replaces the
@@ -33,7 +33,7 @@ TWICE = "was handed in twice, in two places under the same name"
 
 
 def without_number(name: str) -> tuple[str, int]:
-    """Strip the numbers of resubmissions and downloads from a file name; return it with the last number, or 0."""
+    """Strip the numbers of resubmissions and downloads from a file name; return the name and the last number, or 0."""
     number = 0
     for _ in range(MAX_NUMBERS):
         if not (matched := NUMBERED.fullmatch(name)):
@@ -43,7 +43,7 @@ def without_number(name: str) -> tuple[str, int]:
 
 
 def is_module(name: str, modules: Collection[str]) -> bool:
-    """Whether a file is one of the modules, perhaps with a number."""
+    """Whether a file is one of the modules, perhaps with a resubmission number in its name."""
     return without_number(name)[0] in {f"{module}.py" for module in modules}
 
 
@@ -63,9 +63,9 @@ class Upload:
 
 
 def uploads(names: Iterable[str]) -> dict[str, Upload]:
-    """Parse the names that Canvas or Moodle gave. All names of a class are needed together.
+    """Parse the file names that Canvas or Moodle assigned. All names of a class must be parsed together.
 
-    In `group_1_101_9001_pe.py`, any two adjacent numbers could be Canvas's. Three rules decide: file numbers are
+    In `group_1_101_9001_pe.py`, any two adjacent numbers could be from Canvas. Three rules decide: file numbers are
     unique; file numbers are larger than student numbers in every Canvas installation; and a student confirmed by a
     different file is preferred. Otherwise the last reading is used.
     """
@@ -115,10 +115,10 @@ class Joined:
     """A student's files from several folders of a download, as one tree with the file names that the student chose."""
 
     def __init__(self, parts: Mapping[str, tuple[Upload, Tree, bool]]) -> None:
-        """If a file was handed in repeatedly, the latest counts.
+        """If a file was handed in more than once, the latest version counts.
 
         Args:
-            parts: path in the download -> parsed name, a tree, and whether the tree is only the file at this path.
+            parts: path in the download -> parsed name, a tree, and whether the tree holds only the file at this path.
         """
         self.where: dict[str, str] = {}  # path here -> path in the download
         self.nesting = max(tree.nesting for _, tree, _ in parts.values())
@@ -166,7 +166,7 @@ class Joined:
 
 
 def not_read(files: Iterable[str], used: Collection[str], modules: Collection[str]) -> tuple[str, ...]:
-    """A note for the student on files that were probably meant to be read but are not."""
+    """Return a note for the student about files that look like part of the submission but are not read."""
 
     def meant(path: str) -> bool:
         name = path.rpartition("/")[2].lower()

@@ -1,4 +1,4 @@
-"""`python grade.py --zip`: pack the modules to hand in, and check that the archive reads the same as the folder."""
+"""`python grade.py --zip`: pack the modules to hand in, and check that the archive contains them unchanged."""
 
 import zipfile
 from datetime import datetime
@@ -10,7 +10,7 @@ from course.errors import UserError
 
 
 def pack(submission: Submission, assignment: Assignment, path: Path) -> str:
-    """Write the modules of a submission into a zip file; return a sentence about its content.
+    """Write the modules of a submission into a zip file; return a sentence that says what it contains.
 
     The file is written completely or not at all, and is read back the way grading reads it.
 

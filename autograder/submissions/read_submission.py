@@ -1,4 +1,4 @@
-"""Read a submission: the source code of a student's modules, by name from a folder or a zip file."""
+"""Read a submission: find a student's modules by name in a folder or a zip file, and read their source code."""
 
 import contextlib
 import hashlib
@@ -44,7 +44,7 @@ class Submission:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of everything that counts for the grade; independent of file locations."""
+        """SHA-256 of everything that affects the grade; it does not depend on where the files are."""
         content = json.dumps([sorted(self.sources.items()), sorted(self.unreadable.items())])
         return hashlib.sha256(content.encode()).hexdigest()
 
@@ -67,7 +67,7 @@ def read_submission(path: Path, assignment: Assignment) -> Submission:
 
 
 def read_zip(name: str, path: Path, assignment: Assignment) -> Submission:
-    """Read the modules from one student's zip file; a damaged one makes all modules unreadable."""
+    """Read the modules from one student's zip file; if it is damaged, all modules are unreadable."""
     try:
         archive = Archive.of_bytes(read_regular(path, MAX_ARCHIVE))
     except Unreadable as error:
@@ -76,10 +76,12 @@ def read_zip(name: str, path: Path, assignment: Assignment) -> Submission:
 
 
 def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
-    """Read the modules from a folder or an archive: at its top, in a folder named after the assignment, or elsewhere.
+    """Read the modules from a folder or an archive.
 
-    A zip file is opened if there are no modules next to it. If a module exists only under names of resubmissions
-    (`mha-1.py`, `mha (1).py`), the latest counts.
+    They may be at its top level, in a folder named after the assignment, or in any other folder.
+
+    A zip file is opened if there are no modules next to it. If a module exists only under resubmission names
+    (`mha-1.py`, `mha (1).py`), the latest version counts.
     """
     allowed = {f"{module}.py": module for module in assignment.modules}
     listing = tree.listing()
@@ -111,7 +113,7 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
         return len(folders) == 1 or not untouched(folder), named, len(folders[folder]), folder == "."
 
     def untouched(folder: str) -> bool:
-        """Whether the modules of a folder are unchanged from the handout; other work takes precedence."""
+        """Whether a folder's modules are still those of the handout; folders with changed modules take precedence."""
         try:
             return all(
                 _text(tree, str(PurePosixPath(folder, file)))
@@ -166,7 +168,7 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
 
 
 def nothing_readable(name: str, why: str, assignment: Assignment) -> Submission:
-    """Return the submission of a student whose modules cannot be reached, with the reason."""
+    """Return a submission without modules, for a student whose modules cannot be read, with the reason."""
     return Submission(name, {}, dict.fromkeys(assignment.modules, why), (why,), (why,))
 
 
@@ -185,7 +187,7 @@ def _left(listing: Listing, counted: set[str], assignment: Assignment) -> tuple[
 def _left_in_course(
     left: Iterable[tuple[str, str]], root: str, chosen: str, assignment: Assignment
 ) -> tuple[tuple[str, str], ...]:
-    """Summarise by folder the files in a copy of the course that do not count, and mark those handed out."""
+    """Summarise, by folder, the files in a copy of the course that do not count; mark files from the handout."""
     course = assignment.released.parent.parent
     reasons: dict[str, str] = {}
     for path, why in left:
@@ -220,7 +222,7 @@ def _names(assignment: Assignment) -> str:
 
 
 def _missing(assignment: Assignment, files: Iterable[str] = ()) -> dict[str, str]:
-    """Return a message for each missing module, with a hint about files that differ in case or are packed."""
+    """Return a message for each missing module, with a hint about names in the wrong case and unreadable archives."""
     names = [PurePosixPath(path).name for path in files]
     others = {name.lower(): name for name in names if name != name.lower()}
     packed = next((name for name in names if name.lower().endswith(OTHER_ARCHIVES)), "")
@@ -235,7 +237,7 @@ def _missing(assignment: Assignment, files: Iterable[str] = ()) -> dict[str, str
 
 
 def _notes(listing: Listing, used: set[str]) -> tuple[str, ...]:
-    """Return notes on ignored files, with the names of unusual ones and of those that Python would load by itself."""
+    """Return notes on ignored files; unusual files, and files that Python would import, are listed by name."""
     others = ((path, why) for path, why in listing.files.items() if path not in used)
     ignored = [path for path, why in others if why or path.lower().endswith(IMPORTED)]
     if not ignored:

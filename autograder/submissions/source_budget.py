@@ -1,8 +1,8 @@
 """Limits on the student code that is searched for a faulty line. Beyond them no line is named, but no points are lost.
 
 The search time grows faster than the code. The solutions and all correct programs of the tests are far below
-the limits. Their modules have at most 13,000 characters, 630 in a line. They have at most 1,600 syntax tree nodes, 430
-in a function, and a nesting depth of 20.
+the limits. Their modules have at most 13,000 characters, and at most 630 in a line. They have at most 1,600 syntax tree
+nodes, at most 430 in a function, and a nesting depth of at most 20.
 """
 
 import ast

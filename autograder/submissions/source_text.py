@@ -1,4 +1,4 @@
-"""Decode the source code of a module. For other files, the error says what they are and what to do."""
+"""Decode the source code of a module. If a file is anything else, the error says what it is and what to do."""
 
 import codecs
 import json

@@ -1,4 +1,4 @@
-"""Assemble the code of a stage: the student's modules for what it grades, stand-ins for all other stages."""
+"""Assemble the code of a stage: the student's modules for the graded code, stand-ins for all other stages."""
 
 from collections.abc import Set
 from dataclasses import replace
@@ -22,7 +22,7 @@ def code_of_stage(
     """Return the modules of a stage as the student wrote them, and stand-ins for the code of all other stages.
 
     Args:
-        reported: modules whose failed import an earlier stage reports, with the name of that stage.
+        reported: modules that cannot be imported, each with the name of the earlier stage that reports this.
         forbidden: modules with forbidden code; other stages take no helpers from them.
     """
     # Code of later stages is not needed, and could only be copied from a stand-in.
@@ -66,7 +66,7 @@ def code_of_stage(
 
 
 def _locked(stage: Stage, assignment: Assignment) -> dict[str, list[str]]:
-    """Return the stand-in functions of stages that this stage must not call, by module."""
+    """Return, by module, the stand-in functions that this stage must not call."""
     locked: dict[str, list[str]] = {}
     for other in assignment.stages:
         if other is not stage and other.name not in stage.calls:
@@ -95,7 +95,7 @@ def with_standins(code: Code, stage: Stage, used: tuple[str, ...]) -> Code:
 
 
 def ungraded(standins: Path, module: str, written: tuple[str, ...]) -> str:
-    """Return a stand-in without some functions and methods, since the student's code can reach it."""
+    """Return a stand-in without the given functions and methods, which the student's code could otherwise call."""
     lines, places = standin(standins / f"{module}.py")
     gone = {number for name in written for number in places.get(name, ())}
     return "".join(line for number, line in enumerate(lines, start=1) if number not in gone)

@@ -1,4 +1,4 @@
-"""Parse modules, one thread at a time (some releases of CPython miscount the depth and raise SystemError)."""
+"""Parse modules in one thread at a time: otherwise some CPython releases miscount the depth and raise SystemError."""
 
 import ast
 import threading
@@ -91,7 +91,7 @@ class Offsets:
 
 
 def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield all statements in a function's body; those in a nested block come after the head of the block."""
+    """Yield all statements in a function's body; those in a nested block come after the block's header."""
     for node in body:
         if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):  # a docstring
             yield node

@@ -1,4 +1,4 @@
-"""Read untrusted folders and zip archives, by name and within limits, without extracting."""
+"""Read files from untrusted folders and zip archives by name, within size limits, without extracting anything."""
 
 import io
 import os
@@ -73,7 +73,7 @@ class Tree(Protocol):
 
     @property
     def nesting(self) -> int:
-        """The number of zip files around it."""
+        """The number of zip files that it is nested in."""
 
     def listing(self) -> Listing:
         """Return the files by path."""
@@ -92,7 +92,7 @@ def _not_all(found: Listing) -> None:
 
 
 def added(name: str) -> str:
-    """Return which system adds files of this name, so that they are ignored; "" if none."""
+    """Return the system that adds files of this name, which are therefore ignored; "" if there is none."""
     return ADDED["__MACOSX"] if name.startswith("._") else ADDED.get(name, "")
 
 

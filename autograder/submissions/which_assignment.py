@@ -1,4 +1,4 @@
-"""Guess the assignment if none is named, from the folder's name or from the modules."""
+"""If no assignment is named, guess it from the folder's name or from the modules."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -55,7 +55,7 @@ def assignment_of_class(name: str | None, place: Path) -> tuple[Assignment, list
         The assignment, and notes on students who handed in modules of other assignments.
 
     Raises:
-        UserError: if there is no such assignment, or if the submissions fit none, a draft, or several.
+        UserError: if there is no such assignment, or if the submissions fit none, several, or only a draft.
     """
     if name is not None:
         return assignment(name), []
@@ -114,7 +114,7 @@ def _named(place: Path) -> Assignment | None:
 
 
 def _fitting(names: set[str], among: Iterable[Assignment]) -> list[Assignment]:
-    """Return the assignments with modules among the names."""
+    """Return the assignments that have a module among these file names."""
     return [each for each in among if {f"{name}.py" for name in each.modules} & names]
 
 
@@ -155,7 +155,7 @@ def _by_student(place: Path, everything: list[Assignment]) -> dict[str, set[str]
 
 
 def _listed(tree: Tree) -> list[str]:
-    """Return the paths in a tree, and in its zip file if there is only one."""
+    """Return the paths in a tree; if it contains exactly one zip file, also the paths inside that file."""
     files = list(tree.listing().files)
     zips = [path for path in files if path.lower().endswith(".zip")]
     return files + list(open_zip(tree, zips[0]).listing().files) if len(zips) == 1 else files

@@ -1,6 +1,6 @@
 """Restrict student code to an allowlist of torch's modules.
 
-Much of torch is written in Python, and some of that computes attention: the parts that translate, trace or quantize
+Much of torch is written in Python, and some of it computes attention: the parts that translate, trace or quantize
 models. Such a module is loaded with torch, or when an optimizer is used. A list of forbidden modules would never be
 complete, so `allowed_torch_modules` lists the allowed ones. In a worker, all other modules of torch are hidden: they
 are neither in `sys.modules` nor attributes of their packages, and importing one fails. Only torch's own code can still
@@ -102,7 +102,7 @@ def _from_torch(depth: int) -> bool:
 
 
 def _serve(package: ModuleType, name: str) -> None:
-    """Let torch itself still reach the hidden modules of a package as attributes."""
+    """Let torch itself still access the hidden modules of a package as attributes."""
     before = vars(package).get("__getattr__")
     if hasattr(before, "serves_torch"):
         return

@@ -51,13 +51,13 @@ from autograder.worker.warm_torch import STORED, prepare_torch
 
 
 def versions_of(target: Any) -> int:
-    """The number of in-place changes to an object's weights so far."""
+    """The number of in-place changes made to an object's weights so far."""
     return sum(tensor._version for tensor in target.state_dict(keep_vars=True).values())
 
 
 @contextlib.contextmanager
 def saying_where(replies: Any, seconds: float | None) -> Iterator[None]:
-    """A block; if it exceeds the time limit, the worker sends its current location instead of a reply."""
+    """Run a block; if it exceeds the time limit, the worker sends its current location instead of a reply."""
     if seconds is not None:
         faulthandler.dump_traceback_later(seconds, file=replies)
     try:
@@ -226,7 +226,7 @@ class Worker:
             self.versions[id(target)] = versions_of(target)
 
     def fresh(self, target: Any) -> Any:
-        """Return a new object in evaluation mode, created and loaded like this one; nothing has been called on it."""
+        """Return a new object in evaluation mode, created and loaded like this one, but never called."""
         from autograder.worker.ready_made_parts import opened
 
         with opened(not self.is_graded(self.origins[id(target)], None)):
@@ -306,7 +306,7 @@ class Worker:
         return self.tracer.running(self.objects.get(target) if isinstance(target, int) else None)
 
     def check(self, request: dict[str, Any], body: bytes) -> Any:
-        """Search source code for forbidden parts; for a worker that has loaded none of them."""
+        """Search source code for forbidden parts. Used in a worker that has not loaded this code."""
         return rules.answer(request["sources"], request["known"], request["parts"])
 
     def answer(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:

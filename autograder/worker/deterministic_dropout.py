@@ -1,10 +1,10 @@
 """Deterministic dropout: every element gets the likelier outcome, so a test can see where dropout is applied.
 
-If the probability p is below one half, every element is kept and so multiplied by 1 / (1 - p); otherwise, every element
+If the probability p is below one half, every element is kept and multiplied by 1 / (1 - p); otherwise, every element
 is dropped. This covers torch's own dropout under all its names, and dropout written with random numbers. Each draw
 returns the middle of its distribution, or the likelier of two outcomes. So results are deterministic and tests need no
-statistics. Draws of other kinds stay random, which two calls reveal; the test must then choose a probability close
-to 0 or 1.
+statistics. Other kinds of draws stay random, as comparing two calls shows; the test must then choose a probability
+close to 0 or 1.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ OTHERS = {
 
 
 def dropped(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
-    """Deterministic result of dropout; the arguments are those of `torch.nn.functional.dropout`."""
+    """Return the deterministic result of dropout; the arguments are those of `torch.nn.functional.dropout`."""
     factor = 1.0 if not training else 1 / (1 - p) if p < 0.5 else 0.0
     return input.mul_(factor) if inplace else input * factor
 

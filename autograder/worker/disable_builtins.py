@@ -1,6 +1,6 @@
 """Disable the ready-made parts that no stand-in of a worker uses, however they are reached.
 
-`ready_made_parts` decides by the caller, which can be forged. This module removes the part itself. In torch's
+`ready_made_parts` checks the caller, which can be forged. This module removes the parts themselves. In torch's
 dispatcher, where all calls arrive (from Python names, `torch.ops`, scripts and other operators), each fused operator
 gets a kernel that raises an error. The code of each ready-made Python function is replaced by code that raises an
 error, so that no reference leads to the old code. A worker does this before it receives any student code, and for
@@ -63,7 +63,7 @@ CODES: list[tuple[str, FunctionType, CodeType]] = []  # name, function, and the 
 
 
 def prepare() -> None:
-    """Disable what no stand-in of any stage uses. Forks of this process then need not do so."""
+    """Disable the parts that no stand-in of any stage uses, so that forks of this process need not do so."""
     _take_kernels([operator for operator in OPERATORS if not FROM_STANDINS.match(operator[0])])
     for name, functions in FUNCTIONS.items():
         for function in functions:
@@ -115,7 +115,7 @@ def refusing(name: str, function: FunctionType) -> CodeType:
 
 @functools.cache
 def _refusing(name: str) -> CodeType:
-    """Return the code of a function that raises an error, for any module."""
+    """Return the code of a function that raises an error; it works in any module."""
     space: dict[str, Any] = {}
     exec(f"def refusing(*args, **kwargs):\n    {REFUSING}({'nn.' * hasattr(nn, name) + name!r})", space)
     code: CodeType = space["refusing"].__code__

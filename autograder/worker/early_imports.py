@@ -17,7 +17,7 @@ MOST = 200
 
 
 def imported(text: str) -> Iterator[str]:
-    """Yield the modules that source code seems to import; for `from a import b` also "a.b"."""
+    """Yield the modules that source code seems to import; for `from a import b`, yield "a.b" as well."""
     for package, names, modules in IMPORT.findall(text):
         items = [part.split()[0] for part in (names or modules).strip("()").split(",") if part.split()]
         if package:

@@ -1,4 +1,4 @@
-"""In a worker: describe an exception for the grader, with the student's lines on its traceback."""
+"""In a worker: describe an exception for the grader, with the student's lines from its traceback."""
 
 import contextlib
 import linecache
@@ -19,7 +19,7 @@ SHAPES = 6  # tensor shapes and integers reported for a line
 
 
 def describe(error: BaseException) -> dict[str, Any]:
-    """Describe an exception: its kind, its message, and the lines of the student's modules on its traceback."""
+    """Describe an exception: its kind, its message, and the lines of the student's modules in its traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     where = [
         [frame.filename, frame.lineno, frame.name, frame.line]
@@ -63,7 +63,7 @@ def syntax_words(error: SyntaxError) -> str:
 
 
 def _shapes(error: BaseException, line: str) -> str:
-    """Return the tensor shapes and integers that a line's names refer to, if torch raised an exception about them."""
+    """Return the tensor shapes and integers that a line's names refer to, if the exception is about shapes or sizes."""
     # A message may be very long; torch states the problem at the beginning.
     about = re.search(r"(?i)shape|size|dimension|index|elements|broadcast", str(error)[:1000])
     if not about or line.startswith("raise") or isinstance(error, SyntaxError):
@@ -78,7 +78,7 @@ def _shapes(error: BaseException, line: str) -> str:
 
 
 def _shape_text(frame: FrameType, name: str) -> str:
-    """Return a name with its tensor's shape or its integer; "" for anything else."""
+    """Return a name with the shape of its tensor, or with its integer value; "" for anything else."""
     torch, held = sys.modules.get("torch"), frame.f_locals
     if name.startswith("self."):
         with contextlib.suppress(Exception):  # may be any object

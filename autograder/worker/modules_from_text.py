@@ -1,4 +1,4 @@
-"""How a worker imports modules: from source code in memory, with stand-ins for parts that are not being graded."""
+"""In a worker: import modules from source code in memory, with stand-ins for parts that are not being graded."""
 
 import ast
 import importlib
@@ -67,7 +67,7 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             ready_made_parts.lock(namespace, module, paths, self.graded)
 
     def run_own(self, module: ModuleType, text: str) -> None:
-        """Run the student's code like a file in the working folder."""
+        """Run the student's code as if it were a file in the working folder."""
         module.__file__ = f"{module.__name__}.py"
         module.__dict__["__builtins__"] = with_own_import(self.sources)
         exec(compiled(module.__file__, text), module.__dict__)
@@ -92,7 +92,7 @@ def compiled(filename: str, text: str) -> CodeType:
 
 
 def put_in(module: Any, standins: Any, paths: list[str]) -> None:
-    """Replace functions and methods of the student, "function" or "Class.method", with those of the stand-in."""
+    """Replace the student's functions and methods ("function" or "Class.method") with those of the stand-in."""
     for path in paths:
         class_name, _, name = path.rpartition(".")
         owner, standin = module, standins

@@ -1,7 +1,7 @@
 """Refuse the parts that the manifest forbids in a stage, and allow those that it allows.
 
-As with the parts that are forbidden in all stages (`ready_made_parts`), stand-ins may use forbidden parts, and so may
-torch on their behalf.
+As with the parts that are forbidden in all stages (`ready_made_parts`), stand-ins may use forbidden parts, and torch
+may use them when a stand-in calls it.
 """
 
 import contextlib
@@ -71,7 +71,7 @@ def _holds(path: str, home: str | None, forbids: Sequence[str]) -> bool:
 
 
 def _candidates(forbids: Sequence[str]) -> Iterator[tuple[Any, str, str]]:
-    """Yield possible forbidden parts by name: the owner, the path, the name in the owner."""
+    """Yield parts that may be forbidden, judging by their names; each is (owner, path, name in the owner)."""
     words = [part(written).name for written in forbids]
     owners: list[tuple[str, Any]] = [(path, operator.attrgetter(path[6:])(torch)) for path in OWNERS]
     owners += [(path, module) for path, module in sys.modules.items() if path == "torch" or path.startswith(PLACES)]

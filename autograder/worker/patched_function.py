@@ -7,7 +7,7 @@ from typing import Any
 
 
 class ChangedFunction:
-    """At most one function is patched at a time; its objects and callers stay unchanged."""
+    """Patches at most one function at a time; existing objects and the function's callers stay unchanged."""
 
     def __init__(self) -> None:
         self._function: FunctionType | None = None

@@ -21,7 +21,7 @@ def is_plain(value: Any) -> bool:
 
 
 def plain_result(value: Any, depth: int = 0) -> Any:
-    """Convert a value to plain tensors, even in lists and tuples; a value that cannot be converted is never sent."""
+    """Convert a value to plain tensors, also in lists and tuples; a value that cannot be converted is never sent."""
     kind = type(value)
     if kind in KINDS or depth > MAX_DEPTH:
         return value

@@ -5,7 +5,7 @@ functions, and the constructors and methods of the ready-made modules. They chec
 and raise `ReadyMade` for all other code. The same holds for stand-ins: a stage's code may not call the stand-in of a
 different stage unless it needs it (`calls` in the manifest).
 
-The student's code runs in the same process and can undo this, like anything else there, but not by accident, nor by
+The student's code runs in the same process and can undo this, like anything else there, but not by accident or by
 using another name for the same object.
 """
 
@@ -63,7 +63,7 @@ def is_trusted(code: CodeType) -> bool:
 
 
 def methods(kind: type) -> Iterator[CodeType]:
-    """Yield the code of a class's methods, without those of torch."""
+    """Yield the code of a class's methods, except those of torch."""
     for ancestor in kind.__mro__:
         for method in vars(ancestor).values() if not ancestor.__module__.startswith("torch.") else ():
             if isinstance(method, FunctionType):
@@ -160,7 +160,7 @@ LOCK = Lock()
 
 @contextlib.contextmanager
 def opened(when: bool) -> Iterator[None]:
-    """A block in which the stand-ins of other stages may run, if `when` is true."""
+    """If `when` is true, let the stand-ins of other stages run inside the block."""
     LOCK.held = not when
     try:
         yield
@@ -169,7 +169,7 @@ def opened(when: bool) -> Iterator[None]:
 
 
 def lock(namespace: Any, module: str, paths: Iterable[str], graded: Collection[tuple[str, str]]) -> None:
-    """Make functions and methods of a stand-in raise while a graded function runs, and whenever LOCK is held.
+    """Make functions and methods of a stand-in raise errors while a graded function runs, and whenever LOCK is held.
 
     Args:
         namespace: the names of the stand-in.

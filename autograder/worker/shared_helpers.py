@@ -2,8 +2,8 @@
 
 A stand-in replaces a module that other stages grade. Its classes and functions are those of the interface, and they
 hide the student's. Every other name (helpers, constants, further classes and methods) comes from the student's code,
-which is run when the first such name is requested. So a module that cannot be imported, or does harm when it is, costs
-no points in the stages that do not need its helpers.
+which is run when the first such name is requested. So a module that cannot be imported, or does harm when imported,
+costs no points in the stages that do not need its helpers.
 """
 
 import ast

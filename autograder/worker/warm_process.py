@@ -96,7 +96,7 @@ def call_prctl(option: int, value: int) -> None:
 
 
 class LibraryFinder(importlib.abc.MetaPathFinder):
-    """Finds the modules that a confined worker can read; to the worker, all others appear missing, not unreadable."""
+    """Finds the modules that a confined worker can read. All other modules appear to be missing, not unreadable."""
 
     def __init__(self) -> None:
         self.known = packages() | sys.stdlib_module_names

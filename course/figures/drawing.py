@@ -1,4 +1,4 @@
-"""A drawing of boxes and arrows as an SVG string: the same bytes on every machine, legible in light and dark."""
+"""A drawing of boxes and arrows as an SVG string, identical on every machine and legible on light and dark pages."""
 
 import re
 from xml.sax.saxutils import escape
@@ -88,7 +88,7 @@ class Drawing:
         self._add(f'<path class="line" d="M{x - 6:g} {y:g} h12 M{x:g} {y - 6:g} v12"/>')
 
     def cell(self, x: float, y: float, width: float, height: float, weight: float) -> None:
-        """Draw a cell of a heatmap; the larger its weight between 0 and 1, the darker it is."""
+        """Draw a cell of a heatmap: the larger its weight (from 0 to 1), the darker the cell."""
         place = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
         self._add(f'<rect class="weight" {place} fill-opacity="{weight:.2f}"/>')
         self._add(f'<path class="line thin" d="M{x:g} {y:g} h{width:g} v{height:g} h{-width:g} Z"/>')
@@ -113,7 +113,7 @@ class Drawing:
 
 
 def _formula(line: str) -> str:
-    """Convert text with indices to SVG: "d_k", "W_{out}", "K^T"."""
+    """Convert text with subscripts and superscripts to SVG: "d_k", "W_{out}", "K^T"."""
     parts = []
     height = 0  # current offset below the line
     for sign, index, short, plain in re.findall(r"([_^])(?:\{([^}]*)\}|(\w))|([^_^]+|[_^])", line):

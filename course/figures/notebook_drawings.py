@@ -92,11 +92,11 @@ BOTTOM = 172  # the height of the embedding
 
 
 def _embedding(d: Drawing, x: float, side: int, name: str, tokens: str) -> None:
-    """Draw, from the bottom of the drawing upwards: tokens, embedding, positional encoding and dropout.
+    """Draw tokens, embedding, positional encoding and dropout, from bottom to top.
 
     Args:
-        x: the line along which the tokens go up.
-        side: where the boxes beside the line are: 1 for the right, -1 for the left.
+        x: the x coordinate of the line along which the tokens move up.
+        side: 1 if the boxes beside the line are on its right, -1 if they are on its left.
     """
     y = d.height - 50
     d.text(x, y + 12, name, "strong")
@@ -112,7 +112,7 @@ def _embedding(d: Drawing, x: float, side: int, name: str, tokens: str) -> None:
 
 
 def _layer(d: Drawing, x: float, side: int, name: str, kinds: str) -> float:
-    """Draw the sub-layers of a layer, upwards: box, dropout, residual connection, sum and norm; return the upper end.
+    """Draw a layer's sub-layers from bottom to top, with dropout, residual connections and norms; return the top y.
 
     Args:
         x, side: as in `_embedding`.
@@ -139,7 +139,7 @@ def _layer(d: Drawing, x: float, side: int, name: str, kinds: str) -> float:
 
 
 def _mask(d: Drawing, x: float, side: int, number: int, text: str, below: float = 0) -> None:
-    """Draw a mask beside a sub-layer, which is counted from the bottom."""
+    """Draw a mask beside a sub-layer; `number` counts the sub-layers from the bottom."""
     y = d.height - BOTTOM - SUBLAYER * number - 36 + below
     d.arrow((x + side * (BESIDE + 64), y), (x + side * (BESIDE + 46), y))
     d.text(x + side * (BESIDE + 68), y + 1.6 * below, text, "small", "start" if side > 0 else "end")

@@ -1,4 +1,4 @@
-"""The picture of a start page: the architecture of an assignment, in which finished stages light up."""
+"""The picture on a start page: the architecture of an assignment, with the finished stages lit up."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -26,7 +26,7 @@ WIDTH = 440  # narrow enough for the text to be 11 pixels high beside an open fi
 
 
 def _drawing(height: int, title: str, words: str) -> Drawing:
-    """An empty drawing with its legend on top."""
+    """An empty drawing with the legend at the top."""
     d = Drawing(WIDTH, height, title, words)
     d.box(20, 14, 26, 20, "", "new")
     d.text(56, 24, "your code passes its tests", anchor="start")
@@ -69,7 +69,7 @@ def _transformer(words: str, done: Collection[str]) -> Drawing:
     d.text(56, 80, "text in and out", anchor="start")
 
     def column(x: float, text: str, layer: str, title: str, parts: Sequence[tuple[str, str]]) -> None:
-        """Draw a column from its text up to its last part."""
+        """Draw the encoder or the decoder as a column, with its text at the bottom."""
         d.box(x + 30, 590, 110, 36, text, "network")
         d.arrow((x + 85, 590), (x + 85, 568))
         d.box(x + 12, 516, 146, 52, "positions\n(stage 2)", _kind("pe", done))

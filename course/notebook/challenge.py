@@ -116,7 +116,7 @@ def best_tale_model(train: Callable[..., Any], note: str, task: Any = None, fold
 
     Args:
         train: takes the task (`small_task("language model")`: `tokens`, `sizes`, `batch(step, seed)`) and the deadline
-            on the clock of `time.monotonic()`, and returns a model.
+            (a value of `time.monotonic()`), and returns a model.
         task: a different task with `measure(model)`.
 
     Raises:

@@ -82,7 +82,7 @@ class Points(float):
 
 
 def _announce(stage: "Stage") -> Any:
-    """Show that grading is in progress, since a timeout takes a while; the verdict replaces the text."""
+    """Show that grading is in progress, because a timeout can take long; the verdict then replaces this text."""
     from IPython.display import display
 
     if "NBGRADER_EXECUTION" in os.environ:
@@ -114,7 +114,7 @@ def show_in_notebook(desk: "Desk", stage: "Stage", report: "Report", folder: Pat
 
 
 def overview(folder: str | Path = ".", assignment: str | None = None) -> "Table":
-    """Show all stages in their saved state, with links to their notebooks: the modules to write, the points.
+    """Grade all saved modules; for each stage, show a link to its notebook, the modules to write, and the points.
 
     Args:
         folder: the folder of the modules.
@@ -148,13 +148,13 @@ def overview(folder: str | Path = ".", assignment: str | None = None) -> "Table"
 
 
 def show_errors(stage: str | None = None) -> "AltFigure | None":
-    """Draw |got - expected| of the first wrong tensor in the last `check` (visible tests).
+    """Draw |got - expected| for the first wrong tensor in the last `check` (visible tests).
 
     Args:
         stage: its name; by default the stage that was checked last.
 
     Returns:
-        The figure, or None (and a sentence) if there is nothing to draw.
+        The figure, or None (with a printed explanation) if there is nothing to draw.
     """
     from course.notebook.error_maps import error_figure
 

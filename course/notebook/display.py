@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def working(words: str) -> Iterator[None]:
-    """Show a message in a live notebook while something takes long; the next output replaces it."""
+    """Show a message in a live notebook during a slow operation; the next output replaces it."""
     from IPython import get_ipython
     from IPython.display import clear_output
 

@@ -22,7 +22,7 @@ def error_image(error: "Incorrect") -> Any:
 
 
 def error_figure(error: "Incorrect") -> "AltFigure":
-    """Draw the absolute differences of the last two axes: a panel for each head or sentence, up to four.
+    """Draw the absolute differences along the last two axes: a panel for each head or sentence, up to four.
 
     The panels start at the first sentence with a wrong number. Elements that do not count, such as padding, are
     hatched.

@@ -34,10 +34,10 @@ def explore_model(model: Any, sentence: str) -> "LiveView":
         sentence: the text to translate.
 
     Returns:
-        HTML, as from `explore_attention`.
+        HTML, as in `explore_attention`.
 
     Raises:
-        UserError, NotImplementedError: as `explore_attention`.
+        UserError, NotImplementedError: as in `explore_attention`.
     """
     from course.notebook.live.view import SECTIONS
 

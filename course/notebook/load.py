@@ -46,7 +46,7 @@ _said: tuple[int, str] = (0, "")  # the cell number and text of the last notice 
 
 
 def load(module: str, folder: str | Path = ".") -> ModuleType:
-    """Load the student's saved module, reading it and all modules that it imports again.
+    """Load the student's saved module, re-reading it and all modules that it imports.
 
     Args:
         module: its name, for instance "mha" or "pooling".
@@ -115,7 +115,7 @@ def _say_once(replaced: str) -> None:
 
 @contextlib.contextmanager
 def exploring() -> Iterator[None]:
-    """Run code that calls the student's modules: unwritten, failing or wrong code is reported in a sentence.
+    """Run code that calls the student's modules. If they are unwritten, fail or are wrong, a message says so.
 
     `with exploring(): ...` then skips the rest of its body, and the cells below can still run. Code is wrong if an
     `assert` in the cell fails, or if the cell cannot continue with the returned value. Any other error in the cell

@@ -1,4 +1,4 @@
-"""Draw a language model's next-token predictions, along a text and after filters; sampling with sliders."""
+"""Draw a language model's next-token predictions along a text and after filtering; sample text with sliders."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -68,9 +68,9 @@ def distributions(
     """Draw distributions over the same tokens as bars side by side; a cross marks a probability of 0.
 
     Args:
-        panels: probabilities, (V,), by title. The tokens are sorted by the first panel.
+        panels: probabilities, (V,), by title. The tokens are sorted by probability in the first panel.
         pieces: returns the names of tokens, for instance `tokenizer.pieces`.
-        most: number of tokens shown, the most likely of the first panel.
+        most: number of tokens shown: the most likely ones in the first panel.
     """
     first = next(iter(panels.values()))
     chosen = first.topk(min(most, len(first))).indices
@@ -106,7 +106,7 @@ def in_lines(tokens: Iterable[int], tokenizer: "Tokenizer") -> str:
 
 
 def sampling_sliders(write: Callable[[float, int, float, int], str]) -> Any:
-    """Return sliders for temperature, top-k, top-p and seed, and the text sampled at these settings.
+    """Return sliders for temperature, top-k, top-p and seed, and the text sampled with these settings.
 
     They need a running kernel. A page without a kernel shows the sliders, but they do nothing.
 
@@ -148,5 +148,5 @@ def _probabilities(model: Any, tokens: Sequence[int]) -> "torch.Tensor":
 
 
 def _write(axes: Any, x: int, y: int, text: str, value: float) -> None:
-    """Write a word on a cell, in a readable colour."""
+    """Write a word in a cell, in a readable colour."""
     axes.text(x, y, text, ha="center", va="center", fontsize=8, color="black" if value > 0.55 else "white")

@@ -35,7 +35,7 @@ class Curves:
 
 
 def show_curves(*panels: Curves, description: str, size: tuple[float, float] | None = None) -> None:
-    """Draw panels side by side and display them, with alternative text; a single one is smaller on narrow pages.
+    """Draw panels side by side and display them, with alternative text; a single panel is smaller on narrow pages.
 
     Args:
         panels: the panels to draw.
@@ -85,7 +85,7 @@ def draw_curves(axes: Any, panel: Curves) -> None:
 def show_words(
     panels: Mapping[str, Sequence[Sequence[str]]], xlabel: str, ylabel: str, description: str, cell: float = 0.55
 ) -> None:
-    """Draw tables of short words side by side, with one colour per word; empty cells have none.
+    """Draw tables of short words side by side, with one colour per word; empty cells have no colour.
 
     Args:
         panels: rows of words, by title.

@@ -2,7 +2,7 @@
 
 The student chooses (or types, if there are no options) with buttons; then the text "What you should see" below the
 experiment opens. The choice is kept in `.predictions.json` next to the notebook, and earns no points. No cell waits
-for an answer: without buttons, as on paper or in an exported notebook, the question and its options are text.
+for an answer: without buttons, as on paper or in an exported notebook, the question and its options appear as text.
 """
 
 import html
@@ -96,7 +96,7 @@ def predict(question: str, options: Sequence[str] = (), folder: str | Path = "."
 
     Args:
         question: plain text.
-        options: the answers to choose from; without any, the student types.
+        options: the answers to choose from; if there are none, the student types an answer.
         folder: where `.predictions.json` is kept.
     """
     return Prediction(question, options, folder)

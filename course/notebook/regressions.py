@@ -1,4 +1,4 @@
-"""Attention regressions for the notebooks: estimates of a function, with the attention weights below."""
+"""Attention regressions for the notebooks: plots of estimates of a function, with the attention weights below."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ def show_regressions(
         queries: (n_q, 1), in ascending order.
         truth: the function at the queries, (n_q, 1).
         data: the measurements: keys (n_k, 1) and values (n_k, 1).
-        found: by name, estimates (n_q, 1) and weights (n_q, n_k).
+        found: the estimates (n_q, 1) and weights (n_q, n_k), by name.
     """
     from IPython.display import display
 

@@ -9,7 +9,7 @@ from autograder.submissions.read_submission import Submission, read_submission
 
 
 def standings(assignment: Assignment, name: str, folder: Path) -> list[tuple[Stage, str]]:
-    """Return each stage that a stage builds on, with its problem; "" if it is correct.
+    """Return each stage that a given stage builds on, with its problem ("" if there is none).
 
     Written stages are graded, once for each version of the files, by the process that `check` uses.
     """

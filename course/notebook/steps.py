@@ -1,6 +1,6 @@
 """Verdicts on one step of a stage: `check("mha", "attention")` shows only the tests that grade this step.
 
-A step is a function that the stage writes, a part of a test, or a test. No stage has to declare its steps: the manifest
+A step is a function to write in the stage, a part of a test, or a test. No stage has to declare its steps: the manifest
 already specifies which tests, or parts of tests, grade which function.
 """
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def graded_parts(stage: "Stage", step: str) -> dict[str, tuple[str, ...]]:
-    """Return the tests that grade a step, each with the parts of it that do so; ("",) for a test without parts.
+    """Return the tests that grade a step, each with its parts that do so; ("",) for a test without parts.
 
     Raises:
         UserError: if the stage has no such step; the message lists the steps.
@@ -35,7 +35,7 @@ def graded_parts(stage: "Stage", step: str) -> dict[str, tuple[str, ...]]:
 
 
 def _names(step: str, function: str) -> bool:
-    """Whether a step names a function: by its whole path or by the end of its path."""
+    """Whether a step is the name of a function: its whole path or the end of its path."""
     return f".{function}".endswith(f".{step}")
 
 

@@ -57,7 +57,7 @@ class Verdict:
 
 
 class Desk:
-    """The checks of one kernel."""
+    """The checks that run in one kernel, and their latest results."""
 
     def __init__(self, assignment: Assignment) -> None:
         self.assignment = assignment
@@ -81,7 +81,7 @@ class Desk:
         return report
 
     def progress(self, folder: Path) -> list[Standing]:
-        """Return the state of all stages, as far as known."""
+        """Return the state of all stages, as far as it is known."""
         standings = []
         for stage in self.assignment.stages:
             known, begun, digest = self._results.get(stage.name, (None, False, ""))
@@ -105,12 +105,12 @@ class Desk:
         return known == stage.max_points
 
     def mistake(self, stage: Stage) -> tuple[str, "Incorrect"] | None:
-        """Return the first failed test of a stage with a tensor that can be compared element by element."""
+        """Return a stage's first failed test whose tensor can be compared element by element."""
         mistakes = self.session.mistakes.get(stage.name, [])
         return next(((test, error) for test, error in mistakes if error.expected is not None), None)
 
     def show(self, stage: Stage, report: Report, folder: Path, step: str = "") -> Verdict:
-        """Render the verdict as a table, with the progress of all stages above it, except for a step."""
+        """Render the verdict as a table, with the progress of all stages above it (left out for a step)."""
         (result,) = for_student(report).stages
         errors, failing = "", {test.name for test in result.tests if test.status != "passed"}
         mistake = self.mistake(stage)

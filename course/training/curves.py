@@ -15,8 +15,8 @@ def draw_curves(
     Args:
         folder: the folder of the logs (`--state`).
         path: the figure, an SVG or a PNG file.
-        figure: a label for the metric besides the loss.
-        loss: a label for the loss.
+        figure: the axis label of the metric that is drawn next to the loss.
+        loss: the axis label of the loss.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure

@@ -60,7 +60,7 @@ class TokenTable:
         self.table = torch.stack([lengths.cumsum(0) - lengths, lengths])  # (2, N): start and length of each sequence
 
     def batch(self, rows: list[int]) -> "tuple[torch.Tensor, torch.Tensor]":
-        """Return a batch of the sequences with these numbers.
+        """Return a batch of the sequences with these indices.
 
         Returns:
             tokens: (B, T) with T = the largest length, padded with PAD; lengths: (B,). Both LongTensors.

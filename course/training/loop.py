@@ -43,7 +43,7 @@ def train(
     """Train to the end, or until `stop` returns true; the state is saved in both cases.
 
     Args:
-        trainer: the run, at any step.
+        trainer: the run, which may be at any step.
         validation: measured every `validate_every` steps (None: once an epoch) and at the end.
         stop: called before every step and after the last one.
         log_every: the number of steps per row of the log (None: LOG_EVERY_STEPS).

@@ -1,4 +1,4 @@
-"""A recurrent translator (`solutions/attention/seq2seq.py`) in training: initial weights, a faster decoder, a lab."""
+"""Train a recurrent translator (`solutions/attention/seq2seq.py`): initial weights, a faster decoder, a lab."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from course.text import Pair, pad
 
 
 def initialise_recurrent(model: Any) -> None:
-    """Initialise: Xavier for the linear maps and each gate's input, orthogonal for each gate's state, biases 0;
+    """Initialise weights: Xavier for the linear maps and each gate's input, orthogonal for each gate's state, biases 0;
     N(0, 0.1^2) for the embeddings, to which no positional encoding is added."""
     from torch import nn
 

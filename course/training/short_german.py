@@ -113,10 +113,10 @@ def _sentence(draw: random.Random, new: bool) -> tuple[str, str]:
 
 
 def short_sentences(count: int, seed: int, new: bool = False) -> list[tuple[str, str]]:
-    """Return different random sentences with their translations.
+    """Return distinct random sentences with their translations.
 
     Args:
-        new: sentences for a test: each has a verb with an object that it never takes without `new`.
+        new: return sentences for a test, in which a verb has an object that it never takes without `new`.
     """
     draw, found = random.Random(seed), dict[str, str]()
     while len(found) < count:
@@ -140,7 +140,7 @@ def joined_sentences(count: int, clauses: int, seed: int) -> list[tuple[str, str
 
 
 def _written(words: str) -> str:
-    """Words as a sentence: a capital at the start, no space before the final punctuation mark."""
+    """Format words as a sentence: a capital at the start, no space before the final punctuation mark."""
     text = " ".join(words.split())
     return text[0].upper() + text[1:-2] + text[-1]
 

@@ -35,7 +35,7 @@ class Letters:
         return [BOS, *(FIRST + LETTERS.index(letter) if letter in LETTERS else UNK for letter in text), EOS]
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """Return the letters of token indices, without special tokens."""
+        """Convert token indices to letters, without special tokens."""
         return "".join(LETTERS[token - FIRST] for token in map(int, tokens) if token >= FIRST)
 
     def pieces(self, tokens: Sequence[int]) -> list[str]:
@@ -62,7 +62,7 @@ def reversal_config(max_seq_length: int = 30) -> ModelConfig:
 
 
 def count_exact(model: Any, pairs: Sequence[Pair]) -> int:
-    """Count the sources that greedy decoding turns into exactly their targets."""
+    """Count the sources that greedy decoding translates into exactly their targets."""
     from course.translation.decoding import greedy_decode
 
     decoded = greedy_decode(model, [source for source, _ in pairs])
@@ -117,7 +117,7 @@ def train_small(
 
     Args:
         trainer: a new trainer; an earlier state in its folder is resumed.
-        measure: called with the model every `measure_every` steps, before the first and after the last.
+        measure: called with the model before the first step, every `measure_every` steps, and after the last step.
         keep: the weights after these steps are kept in the folder (`weights_after`).
         log_every: the number of steps per point of the curve.
 

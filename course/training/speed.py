@@ -7,7 +7,7 @@ from typing import Any
 
 
 def keep_freed_memory() -> None:
-    """Stop glibc from returning large tensors to the system at every step.
+    """Stop glibc from returning the memory of large tensors to the system at every step.
 
     Otherwise each step maps and clears the same pages again, which costs more than the arithmetic on a CPU. Elsewhere
     (macOS, Windows, musl) this does nothing.
@@ -49,7 +49,7 @@ def fused_attention(model: Any, attention_class: type) -> None:
 
     Args:
         model: a `Transformer`.
-        attention_class: `MultiHeadAttention` of its modules.
+        attention_class: the class `MultiHeadAttention` from its modules.
     """
     import torch
     import torch.nn.functional as F
@@ -83,7 +83,7 @@ def importable(modules: SimpleNamespace) -> None:
 
 
 def initialise(model: Any) -> None:
-    """Initialise: Xavier for the linear maps, N(0, 1) for the embeddings.
+    """Initialise the weights: Xavier for the linear maps, N(0, 1) for the embeddings.
 
     The embeddings are not scaled by sqrt(d_model), so smaller values would be drowned out by the positional encoding.
     """

@@ -50,7 +50,7 @@ class Run:
         self.model.train()
 
     def update(self, loss: "torch.Tensor") -> None:
-        """Update the weights by the clipped gradients of a loss."""
+        """Update the weights with the clipped gradients of a loss."""
         import torch
 
         self.optimizer.zero_grad()
@@ -125,7 +125,7 @@ class Run:
 
 
 class Trainer(Run):
-    """The run of a translator. Every process of a group has one, with the same weights after every step."""
+    """The training run of a translator. Every process of a group has one, with the same weights after every step."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Measure whether cross-attention agrees with a person, on hand-aligned word pairs from our own sentences.
 
-A head agrees on a pair (German word, English word) if the German word gets its largest weight while the English word is
-predicted. Other words, punctuation marks and the end of the sentence compete. Target tokens are given (teacher
+A head agrees with a pair (German word, English word) if the German word gets its largest weight when the English word
+is predicted. Other words, punctuation marks and the end of the sentence compete. Target tokens are given (teacher
 forcing).
 """
 
@@ -34,7 +34,7 @@ class Aligned:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How often each cross-attention head of the decoder agrees."""
+    """How often each cross-attention head of the decoder agrees with the aligned pairs."""
 
     pairs: int
     agreeing: "torch.Tensor"  # (layers, H), number of pairs
@@ -47,7 +47,7 @@ class Agreement:
 
     @property
     def share(self) -> float:
-        """The fraction of pairs on which the best head agrees."""
+        """The fraction of pairs with which the best head agrees."""
         return int(self.agreeing.max()) / self.pairs
 
     def as_dict(self) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _cross_attention(model: Any, src: "torch.Tensor", tgt: "torch.Tensor") -> "t
 def agreement(
     checkpoint: "Checkpoint", sentences: list[Aligned] | None = None, weigh: Callable[..., Any] | None = None
 ) -> Agreement:
-    """Count the pairs on which each head agrees.
+    """Count the pairs with which each head agrees.
 
     Args:
         weigh: returns the weights (layers, H, T_d, T_e) for a model, a source and a target; by default a Transformer's
@@ -113,7 +113,7 @@ def agreement(
 
 
 def words(pieces: list[str]) -> list[list[int]]:
-    """Return the piece numbers of each word, without punctuation. A word starts with "▁"."""
+    """Return the indices of each word's pieces, without punctuation. A word starts with "▁"."""
     places: list[list[int]] = []
     for number, piece in enumerate(pieces):
         if piece.startswith("▁"):

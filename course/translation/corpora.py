@@ -1,4 +1,4 @@
-"""German-English sentence pairs for training and evaluation: their sources, fetching and reading them.
+"""German-English sentence pairs for training and evaluation: their sources, and how to fetch and read them.
 
 A corpus is a file `<name>.tsv.gz` of lines "German<TAB>English" in UTF-8. The checksums are of the text, not of the
 compressed file, because different gzip programs write different bytes.
@@ -30,8 +30,8 @@ CHALLENGE_LICENCE = "CC BY-NC-SA 4.0, see github.com/Helsinki-NLP/Tatoeba-Challe
 class Corpus:
     """A known corpus.
 
-    The two sides are files with one sentence per line, plain or gzipped. A corpus without these files is a selection,
-    cleaned and split for this course, that upstream does not offer: it cannot be fetched.
+    The two sides are files with one sentence per line, plain or gzipped. A corpus without these files was
+    selected, cleaned and split for this course. Upstream does not offer it, so it cannot be fetched.
     """
 
     pairs: int

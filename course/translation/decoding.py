@@ -11,7 +11,7 @@ from course.translation.kv_cache import CachedDecoder
 
 
 class OwnDecoder:
-    """The model's own `forward_decoder` over all tokens so far, at every step; used like a `CachedDecoder`."""
+    """Runs the model's own `forward_decoder` over all tokens so far at every step; used like a `CachedDecoder`."""
 
     def __init__(self, model: Any, memory: torch.Tensor, padding_mask: torch.Tensor) -> None:
         self.model, self.memory, self.padding_mask = model, memory, padding_mask
@@ -95,7 +95,7 @@ def beam_search(
         sources: token indices with BOS and EOS.
         beam: the number of prefixes; 1 is greedy decoding.
         length_penalty: 0 compares log-probabilities; larger values favour longer translations. Not negative.
-        max_tokens: the padded size of one batch, all beams together.
+        max_tokens: the padded size of one batch, counting all beams.
         limit: as in `greedy_decode`.
 
     Returns:

@@ -24,7 +24,7 @@ class Digits:
 
 
 def read_digits(folder: Path = DATA) -> tuple[Digits, Digits]:
-    """Return the 1,297 training digits and the 500 held-out digits, split by a fixed seed.
+    """Return the 1,297 training digits and the 500 held-out digits, split with a fixed seed.
 
     Raises:
         UserError: if the file is missing or damaged.

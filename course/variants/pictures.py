@@ -1,4 +1,4 @@
-"""Pictures: images cut into patches, the attention of a Vision Transformer, and that of several models."""
+"""Pictures: images cut into patches, the attention of a Vision Transformer, and several models side by side."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ def show_patches(image: Any, patch_size: int, title: str = "the image") -> "AltF
     Args:
         image: (height, width), from 0 (paper) to 1 (ink).
         patch_size: the side of a patch in pixels.
-        title: of the image.
+        title: the title of the image.
     """
     import numpy as np
 

@@ -1,7 +1,7 @@
 """Read the attention weights of the models of `variants` through their code, however it is written.
 
 As in `course.read_attention`: the output of attention is linear in the values. With columns of the identity matrix as
-values, the outputs are columns of the attention matrix. So these are the weights of the real code, mistakes included.
+values, the outputs are columns of the attention matrix. So the code really computes these weights, mistakes included.
 """
 
 from dataclasses import dataclass

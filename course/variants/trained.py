@@ -40,7 +40,7 @@ class BytePairs:
         return [self.end, *self.tokens.encode(text), self.end]
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """The text of token indices, without `end`."""
+        """Convert token indices to text, without `end`."""
         return str(self.tokens.decode([token for token in map(int, tokens) if token != self.end]))
 
 
@@ -59,12 +59,12 @@ class TrainedModel:
 
 
 def load_variants(folder: Path | None = None) -> SimpleNamespace:
-    """Import the eight modules: from a folder; by default the reference, if it exists, else the students' modules."""
+    """Import the eight modules from a folder; by default the reference, if it exists, else the students' modules."""
     return load_modules(folder or reference_or_own("variants"), MODULES)
 
 
 def load_standins() -> SimpleNamespace:
-    """Import the stand-ins: ready-made models for cells that run before anything is written."""
+    """Import the stand-ins: ready-made models for cells that run before students have written anything."""
     return load_modules(standins_of("variants"), MODULES)
 
 
@@ -123,7 +123,7 @@ def load_ready_made(name: str) -> TrainedModel:
     """Load a trained model into the stand-ins of its assignment.
 
     Raises:
-        UserError: as `load_trained`.
+        UserError: as in `load_trained`.
     """
     module = read_config(checkpoints() / name)[MODEL].partition(".")[0]
     return load_trained(name, load_modules(standins_with(module), (module,)))

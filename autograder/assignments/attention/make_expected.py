@@ -91,7 +91,7 @@ def some_unreached(rng: np.random.Generator) -> "tuple[torch.Tensor, torch.Tenso
 
 
 def scoring(module: Any, rng: np.random.Generator) -> Tensors:
-    """Scores with B = 3, T_q = 3 and T_k = 5; queries of size 6 and keys of size 3, which are not powers of 4."""
+    """Scores with B = 3, T_q = 3 and T_k = 5; query size 6 and key size 3, neither of them a power of 4."""
     import torch
 
     B, T_q, T_k, d_v = 3, 3, 5, 4
@@ -229,9 +229,9 @@ def tiny(modules: SimpleNamespace) -> Tensors:
 
 
 def _chosen_again(model: Any, call: dict[str, Any]) -> Tensors:
-    """Start and padding tokens that the model also chooses within a sentence, and the translations.
+    """A start token and a padding token that the model also chooses within a sentence, and the translations.
 
-    Return an empty dictionary if there is no such start token. No token ends a sentence.
+    Return an empty dictionary if there is no such start token. No token counts as eos here.
     """
     import torch
 

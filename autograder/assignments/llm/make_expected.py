@@ -44,7 +44,7 @@ def torch_of(values: Any) -> Any:
 
 
 def fill(make: Maker, model: Any) -> Any:
-    """Give a model random weights, norm weights that differ in every feature, and the dtype float64."""
+    """Give a model random weights, a different norm weight for every feature, and the dtype float64."""
     state = model.double().state_dict()
     for name, tensor in state.items():
         values = make.random(*tensor.shape)

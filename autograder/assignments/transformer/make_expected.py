@@ -101,7 +101,7 @@ def encoded(checkpoint: "Checkpoint") -> dict[str, "torch.Tensor"]:
 
 
 def layer(layer_class: Any, decoder: bool, cache: bool = False) -> Tensors:
-    """A small layer of the encoder or the decoder; with `cache`, one step after the positions of a random cache."""
+    """A small layer of the encoder or the decoder; with `cache`, one step that follows a random cache."""
     import torch
 
     def made(**options: bool) -> Any:

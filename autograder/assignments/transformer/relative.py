@@ -69,7 +69,7 @@ class RelativeTestCase(StageTestCase):
         return heads
 
     def forbidding(self, heads: dict[str, np.ndarray], forbidden: np.ndarray) -> dict[str, np.ndarray]:
-        """The same heads with scores that leave forbidden keys, True in (B, T_q, T_k), no weight."""
+        """The same heads, with scores so low that forbidden keys, True in (B, T_q, T_k), get no weight."""
         key, T_q = heads["key"].copy(), heads["query"].shape[2]
         key[..., :T_q] = -LOW * forbidden.swapaxes(-1, -2)[:, None]
         return {**heads, "key": key}
@@ -78,7 +78,7 @@ class RelativeTestCase(StageTestCase):
         return float(np.abs(one - other).max()) <= 10 * LIMITS[self.student.dtype]
 
     def check_attends(self) -> None:
-        """Fail unless each query weights values by its scores: none for very low scores, some for the others."""
+        """Fail unless each query weights values by its scores: very low scores give no weight, the others do."""
         heads, hidden = self.heads(4, 5), np.broadcast_to(np.arange(5) > 2, (B, 4, 5))
         heads = self.forbidding(heads, hidden)
         own = self.attended(heads)
@@ -117,7 +117,7 @@ class RelativeTestCase(StageTestCase):
         self.check_masks(numbers, {name: mask != 0 for name, mask in masks.items()})
 
     def check_lengths(self) -> None:
-        """Fail unless the result of a query is the same, however many other queries there are."""
+        """Fail unless the result of a query does not depend on the number of other queries."""
         self.check_attends()
         for T_q in (3, 7):
             heads = self.heads(T_q, 5)

@@ -41,7 +41,7 @@ SUBLAYERS = {  # the linear layer that each sub-layer ends with
 
 @functools.cache  # a class needs them for every student
 def numbers(*shape: int, name: str = "") -> np.ndarray:
-    """Standard normal numbers, the same for the same shape and name; read-only."""
+    """Standard normal numbers that depend only on the shape and the name; read-only."""
     values = np.random.Generator(np.random.PCG64((*name.encode(), *shape))).standard_normal(shape)
     values.flags.writeable = False
     return values
@@ -53,7 +53,7 @@ def small_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray
 
 
 def tiny_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    """The weights of a small model whose tokens outweigh its biases, so that predictions vary from step to step."""
+    """Weights of a small model whose embeddings outweigh its biases, so that predictions vary from step to step."""
 
     def scaled(name: str, value: np.ndarray) -> np.ndarray:
         if "embedding" in name:
@@ -161,7 +161,7 @@ class TrainedTestCase(StageTestCase):
     def check_layer_masks(self, build: Callable[[float], ObjectProxy], arguments: Mapping[str, np.ndarray]) -> None:
         """Fail unless hidden positions do not affect a small layer's results, and visible positions do.
 
-        The layer's results are compared with each other, so that mistakes outside the masks cost nothing here.
+        The layer's results are compared with each other, so that mistakes outside the masks cost no points here.
         """
         layer = build(KEPT)
         layer.load_state(small_weights(layer.shapes()))
@@ -196,7 +196,7 @@ class TrainedTestCase(StageTestCase):
     def check_cost(self) -> None:
         """Fail if a step with a cache computes more than its last position.
 
-        The feed-forward network shows it: no other part has its width. Attention needs all positions.
+        Only rows of the feed-forward network, which has a width of its own, are counted: attention needs all positions.
         """
         d_model, _, H = SMALL
         layer = self.student.decoder.TransformerDecoderLayer(d_model, WIDE, H, KEPT)

@@ -75,7 +75,7 @@ class Maker:
         return tensors
 
     def masks(self, B: int, T: int) -> Tensors:
-        """A mask of each shape; in the mask that differs between sequences, the diagonal stays open."""
+        """A mask of each shape; in the mask that differs between sequences, the diagonal stays allowed."""
         import torch
 
         own = torch.from_numpy(self.rng.random((B, T, T)) < 0.4) & ~torch.eye(T, dtype=torch.bool)

@@ -1,4 +1,4 @@
-"""The interface of a check, how to run it, and how to sample its items for a quick run."""
+"""The interface of a check, and functions that run a check and sample its items for a quick run."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol

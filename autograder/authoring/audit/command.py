@@ -1,4 +1,4 @@
-"""The command `python -m autograder audit NAME`: run the checks, print a table and the problems."""
+"""The command `python -m autograder audit NAME`: run the checks and print a table and the problems."""
 
 import argparse
 import contextlib

@@ -1,4 +1,4 @@
-"""Different mistakes look different in the visible tests, unless they declare otherwise."""
+"""Different mistakes look different in the visible tests, unless they are declared to look the same."""
 
 from collections.abc import Iterable, Iterator
 
@@ -14,7 +14,7 @@ def items(subject: Subject) -> Iterable[str]:
 
 
 def problems(subject: Subject, item: str) -> Iterator[str]:
-    """Two mistakes may look the same if and only if the later one names the earlier one."""
+    """Check that the `same_as` of each mistake lists exactly the earlier mistakes that look the same."""
     visible = [other for other in subject.mistakes.values() if other.stage == item and other.seen_by == "visible"]
     for number, mistake in enumerate(visible):
         shown = subject.run_mistake(mistake.id)

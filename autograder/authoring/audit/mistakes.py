@@ -40,11 +40,11 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def _warned(subject: Subject, item: str, visible: tuple[Ran, ...]) -> Iterator[str]:
-    """Check whether each warning is right about hidden tests grading the mistake.
+    """Check that each warning is right about whether hidden tests grade the mistake.
 
-    If the warning says that they do, a hidden test of the stage must deduct points. If it says that no test does, the
-    hidden test of the same name must deduct none. If a test fails, warnings about the same function are not shown; see
-    `run_test`.
+    If a warning announces that hidden tests grade it, one of the stage's hidden tests must deduct points. Otherwise,
+    the hidden test of the same name must deduct none. If a test fails, warnings about the same function are not shown;
+    see `run_test`.
     """
     if not all(ran.passed for ran in visible):
         return
@@ -76,14 +76,14 @@ def _change(subject: Subject, mistake: Mistake) -> Iterator[str]:
 
 
 def code_of(module: str, source: str) -> dict[str, str]:
-    """Return the code of each function and method, without comments, by its name in the manifest."""
+    """Return the code of each function and method without comments, by the name used in the manifest."""
     return {name: ast.dump(function) for name, function in functions(module, source).items()}
 
 
 def _named(subject: Subject, mistake: Mistake) -> Iterator[str]:
     """Check the name that the grader reports: the mistake's own, or that of an earlier mistake with the same results.
 
-    An exception raised in other code is not named, since that code may be the cause.
+    If an exception was raised in other code, no mistake is named, since that code may be the cause.
     """
     results = subject.run_mistake(mistake.id)
     failed = {ran.result.name: ran.shown for ran in results if not ran.passed and ran.shown}

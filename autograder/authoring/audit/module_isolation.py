@@ -1,4 +1,4 @@
-"""Each stage can be written alone, and a missing stage costs nothing in the others."""
+"""Each stage can be written on its own, and a missing stage costs no points in the others."""
 
 from collections.abc import Iterable, Iterator
 

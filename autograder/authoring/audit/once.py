@@ -35,7 +35,7 @@ def changed_by(subject: Subject, name: str) -> list[str]:
 
 
 def points_lost(subject: Subject, name: str) -> dict[str, float]:
-    """Return the points that a mistake costs in its stage, visible and hidden tests combined, by test and part."""
+    """Return the points that a mistake costs in its stage, by test and part; visible and hidden tests are combined."""
     hidden = {ran.result.name: ran.result for ran in subject.run_mistake(name, SEED)}
     lost = {}
     for ran in subject.run_mistake(name):

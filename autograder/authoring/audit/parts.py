@@ -1,4 +1,4 @@
-"""Parts that a stage forbids are refused under all their names in torch; parts that it allows are not."""
+"""Parts that a stage forbids are refused under every name that they have in torch; allowed parts are not refused."""
 
 import difflib
 import inspect
@@ -70,7 +70,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def searched(text: str, subject: Subject, stage: Stage) -> bool:
-    """Whether a source string, used as the stage's first module, loses the points for the stage."""
+    """Whether the stage gets no points if its first module has this source code."""
     module, assignment = stage.modules[0], subject.assignment
     findings, _ = check_modules({module: text}, {}, parts_of(assignment))
     return any(
@@ -80,7 +80,7 @@ def searched(text: str, subject: Subject, stage: Stage) -> bool:
 
 
 def uses(path: str, argument: str, stage: Stage) -> Iterator[str]:
-    """Yield modules in which the stage's code uses a part of torch, imported in different ways."""
+    """Yield modules in which the stage's code uses a part of torch; each module imports it in a different way."""
     module, _, name = path.rpartition(".")
     given = f"(x, {argument}=0.5)" if argument else "(x)"
     *owners, function = stage.writes[0].split(".")[1:]
@@ -102,7 +102,7 @@ def uses(path: str, argument: str, stage: Stage) -> Iterator[str]:
 
 @cache
 def public() -> dict[str, Any]:
-    """Return the public names of torch by path; private names refer to the same objects."""
+    """Return the objects with public names in torch, by path; torch's private names refer to the same objects."""
     import torch
     import torch.masked  # noqa: F401
 
@@ -118,7 +118,7 @@ def public() -> dict[str, Any]:
 
 
 def names_of(written: str) -> list[str]:
-    """Return the paths in torch by which a part can be called."""
+    """Return the paths in torch under which a part can be called."""
     argument, paths = part(written).argument, []
     private = written.rpartition(".")[2].startswith("_")
     for path, value in public().items():

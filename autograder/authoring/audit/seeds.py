@@ -48,7 +48,7 @@ def _deterministic(subject: Subject, name: str) -> Iterator[str]:
 
 
 def same(some: Answers, others: Answers) -> bool:
-    """Whether the reference returned the same results in all calls of a test."""
+    """Whether the reference returned the same results in two runs of a test."""
     return some.keys() == others.keys() and all(equal(some[part], others[part]) for part in some)
 
 

@@ -69,13 +69,13 @@ def _interface(subject: Subject, module: str) -> Iterator[str]:
 
 
 def standins(subject: Subject) -> dict[str, str]:
-    """Return the stand-ins as a student's submission."""
+    """Return the source code of the stand-ins, in the form of a student's submission."""
     folder = subject.assignment.standins
     return {module: (folder / f"{module}.py").read_text(encoding="utf-8") for module in subject.assignment.modules}
 
 
 def signatures(sources: dict[str, str], module: str) -> dict[str, str]:
-    """Return the argument names and defaults of each function and method of a module."""
+    """Return the argument names and defaults of each function and method in a module."""
     return {name: _arguments(function.args) for name, function in functions(module, sources[module]).items()}
 
 

@@ -1,4 +1,4 @@
-"""The stubs get no points, and each unwritten function names its stage."""
+"""The stubs get no points, and an unwritten function raises an error that names its stage."""
 
 from collections.abc import Iterable, Iterator
 

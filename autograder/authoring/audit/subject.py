@@ -77,11 +77,11 @@ class Subject:
 
     @cached_property
     def correct(self) -> dict[str, tuple[Submission, set[str]]]:
-        """The correct submissions besides the solution, each with its rewritten modules."""
+        """The correct submissions other than the solution, each with the names of its modules."""
         return correct_submissions(self.assignment)
 
     def partly(self, *keep: str) -> dict[str, str]:
-        """Return the reference modules with only some of the students' functions written, the rest as stubs."""
+        """Return the reference modules, in which the students' functions are stubs except those in `keep`."""
         sources = self.solution.items()
         return {module: strip_module(text, module, self.assignment, keep) for module, text in sources}
 
@@ -118,10 +118,10 @@ class Subject:
         return code_of_stage(Submission("audit", dict(sources)), stage, self.assignment, {})
 
     def run(self, code: Code, stage: Stage, seed: int | None = None, ask: bool = False) -> tuple[Ran, ...]:
-        """Run the visible tests of a stage; with a seed, the hidden ones.
+        """Run the visible tests of a stage, or its hidden tests if a seed is given.
 
         Args:
-            ask: query the reference in each hidden test, instead of caching its answers for all code.
+            ask: whether each hidden test queries the reference, instead of using its cached answers.
         """
         reference = self.code(self.solution, stage)
         pairs = [(Student(self.workers, code, dtype), Student(self.workers, reference, dtype)) for dtype in DTYPES]
@@ -144,7 +144,7 @@ class Subject:
         return tuple(runs)
 
     def run_mistake(self, name: str, seed: int | None = None) -> tuple[Ran, ...]:
-        """Run a known mistake in its stage; cached."""
+        """Run a known mistake in its stage; the result is cached."""
         mistake = self.mistakes[name]
         stage = self.assignment.stage(mistake.stage)
         return self.once(
@@ -152,7 +152,7 @@ class Subject:
         )
 
     def run_correct(self, name: str, stage: Stage, seed: int | None = None) -> tuple[Ran, ...]:
-        """Run a correct submission in a stage; cached."""
+        """Run a correct submission in a stage; the result is cached."""
         submission, _ = self.correct[name]
         return self.once(
             ("correct", name, stage.name, seed), lambda: self.run(self.code(submission.sources, stage), stage, seed)

@@ -1,4 +1,4 @@
-"""Ids and hints of mistakes and ids of notebook cells are complete, unique and suitable for students."""
+"""Ids of mistakes and of notebook cells are unique and well-formed, and hints are suitable for students."""
 
 import json
 import re

@@ -15,7 +15,7 @@ TWO_THREADS = "\n\nimport torch\n\ntorch.set_num_threads(2)\n"  # appended to a 
 
 @dataclass
 class Measured:
-    """Correct code's largest deviation and the mistakes' smallest, relative to the limit, by precision."""
+    """The largest deviation of correct code and the smallest of mistakes, as shares of the limit, by precision."""
 
     correct: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     largest: dict[str, str] = field(default_factory=dict)  # precision -> the code with the largest deviation
@@ -38,7 +38,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def measure(subject: Subject, stage: Stage) -> Measured:
-    """Run all correct code and all mistakes of a stage, unless cached."""
+    """Measure the deviations of all correct code and all mistakes in a stage; cached runs are reused."""
     measured = Measured()
     for name, (_, modules) in subject.correct.items():
         if modules & set(stage.modules):
@@ -58,13 +58,13 @@ def measure(subject: Subject, stage: Stage) -> Measured:
 
 
 def _with_two_threads(subject: Subject, name: str, stage: Stage, seed: int | None) -> tuple[Ran, ...]:
-    """Run correct code with two threads, which sum in a different order."""
+    """Run correct code with two threads, so that sums are computed in a different order."""
     sources = {module: text + TWO_THREADS for module, text in subject.correct[name][0].sources.items()}
     return subject.run(subject.code(sources, stage), stage, seed)
 
 
 def _best(runs: Iterable[Ran]) -> Iterator[tuple[str, float]]:
-    """Return a mistake's largest deviation by precision; mistakes may also fail without any deviation."""
+    """Return a mistake's largest deviation for each precision in which it exceeds the limit."""
     best: dict[str, float] = defaultdict(float)
     for ran in runs:
         best[ran.dtype] = max(best[ran.dtype], *ran.shares, 0.0)

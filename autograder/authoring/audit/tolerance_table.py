@@ -30,7 +30,7 @@ HEADING = """
 
 
 def table(chosen: Assignment, jobs: int) -> str:
-    """Return the page's section on an assignment."""
+    """Return the documentation page's section on an assignment."""
     import torch
 
     with contextlib.closing(Subject(chosen)) as subject, ThreadPoolExecutor(jobs) as pool:

@@ -1,1 +1,1 @@
-"""Archives for others: the autograder for Gradescope, the course for students."""
+"""Build archives: the autograder for Gradescope and other platforms, and the handout for students."""

@@ -1,14 +1,15 @@
 """Build the autograder for Gradescope: `python -m autograder gradescope build/transformer.zip`.
 
-Upload the archive in "Configure Autograder". It contains everything for grading, including solutions and hidden tests,
-so keep it secret. It also contains the seed of the hidden tests, so all students get the same tests. Running the
+Upload the archive in "Configure Autograder". It contains everything needed for grading, including solutions and hidden
+tests, so keep it secret. It also contains the seed of the hidden tests, so all students get the same tests. Running the
 command again for the same file keeps the seed, so that grades stay comparable after a correction.
 
 In the container the grader runs as root and the code of a submission runs confined. If the kernel has no Landlock (as
-in gVisor), the code runs as the user "nobody" with seccomp. It can read public files, but neither write nor reach a
-network or another process. Only root can read solutions, tests and seed. If that is impossible too, every submission
-gets a result that says that the grader failed, unless the archive was built with `--unconfined`. With that option the
-code runs unconfined, and each result says so: a hostile submission can read the solution and change its grade.
+in gVisor), the code runs as the user "nobody" with seccomp. It can read public files, but it cannot write files, use
+the network, or affect other processes. Only root can read solutions, tests and seed. If that is impossible too, the
+result of every submission is a failure of the grader, unless the archive was built with `--unconfined`. With that
+option the code runs unconfined, so a hostile submission can read the solution and change its grade. Each result
+contains a warning about this.
 """
 
 import argparse
@@ -126,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def seed_of(archive: Path, chosen: Assignment, wanted: int | None) -> int:
-    """Return the seed of the existing archive; else the requested seed, or a random one.
+    """Return the seed of the existing archive. If there is no archive, return the requested seed or a random one.
 
     Raises:
         UserError: if the file is not such an archive, or has a different seed from the requested one.
@@ -176,7 +177,7 @@ def contents(chosen: Assignment, settings: Settings) -> dict[str, bytes]:
 
 
 def engine_files(chosen: Assignment) -> dict[str, bytes]:
-    """The engine, the assignment with its hidden tests, and the solutions, by path; without trained models.
+    """Return the files of the engine, the assignment (with hidden tests) and the solutions, but no trained models.
 
     Raises:
         UserError: if a part of the project is missing.

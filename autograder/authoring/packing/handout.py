@@ -81,7 +81,7 @@ FOR_DEVELOPERS = (
 
 
 def shipped(chosen: Assignment) -> list[str]:
-    """Return the patterns of the assignment's files, which are copied unchanged.
+    """Return patterns for the assignment's files that are copied unchanged.
 
     A model from an earlier assignment is shipped with that assignment's stand-ins, because notebooks load the model
     into them.
@@ -105,7 +105,7 @@ def place_of(chosen: Assignment) -> str:
 
 
 def public_config() -> bytes:
-    """Return the course.toml that makes an archive a course: it contains only the path to the assignments."""
+    """Return the course.toml that marks an archive as a course; it contains only the path to the assignments."""
     place = course_config().assignments.relative_to(course_folder()).as_posix()
     head = "# This folder is a course: commands find it by this file."
     return f"{head}\n[folders]\nassignments = {json.dumps(place)}\n".encode()
@@ -128,7 +128,7 @@ def contents(chosen: Sequence[Assignment], github: Mapping[str, str] = NOTHING) 
         github: additional files for a GitHub repository: target path -> path in the project.
 
     Raises:
-        UserError: if a file is missing, a stub or a notebook was changed since the release, or a solution is included.
+        UserError: if a file is missing, a stub or a notebook has changed since the release, or a solution is included.
     """
     files = of_course(dict.fromkeys(pattern for assignment in chosen for pattern in shipped(assignment)))
     for assignment in chosen:
@@ -170,7 +170,7 @@ def public(files: dict[str, bytes]) -> dict[str, bytes]:
     """Return the files that course.toml adds to the handout.
 
     Raises:
-        UserError: if one may be secret: part of an assignment, of the solutions, or about the class.
+        UserError: if a file may be secret: it is part of an assignment or of the solutions, or is about the class.
     """
     config, root = course_config(), course_folder()
     secret = [config.assignments, root / "solutions", root / "graded", root / "submitted", root / MARK]
@@ -203,7 +203,7 @@ def check_release(chosen: Assignment, files: dict[str, bytes]) -> None:
 
 
 def as_visible(data: bytes) -> bytes:
-    """Remove the hints for mistakes that only hidden tests find from the stored mistakes."""
+    """Remove hints from the stored mistakes if only hidden tests find the mistake."""
     stored: dict[str, Any] = json.loads(data)
     visible = {entry["mistake"] for entries in stored["signatures"].values() for entry in entries}
     stored["hints"] = {mistake: texts for mistake, texts in stored["hints"].items() if mistake in visible}
@@ -229,7 +229,7 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
 
     The text between `<!-- only NAME -->` and `<!-- end -->` is for one assignment, the text in `<!-- others: ... -->`
     for all others, and the text after `<!-- if PAGE -->` for courses that have this page. `{...}` is filled in from the
-    manifest. `<!-- example: ASSIGNMENT STAGE MODULE -->` names the assignment that the examples use, which is replaced.
+    manifest. `<!-- example: ASSIGNMENT STAGE MODULE -->` lists names in the examples that are replaced.
     """
     only = re.compile(r"<!-- only (\w+) -->\n?(.*?)<!-- end -->\n?", re.DOTALL)
     special = chosen.name in {found[1] for found in only.finditer(text)}
@@ -292,7 +292,7 @@ def aligned(commands: str) -> str:
 
 
 def others(more: Sequence[Assignment]) -> str:
-    """Return the README section on the assignments after the first."""
+    """Return the README section on all assignments but the first."""
     rows = "".join(
         f"| [{each.title}]({RELEASE}/{each.name}/{NAME}) | `python grade.py --assignment {each.name}` |\n"
         for each in more
@@ -343,7 +343,7 @@ def top_folder(archive: Path) -> str:
 
 
 def today() -> tuple[int, int, int, int, int, int]:
-    """Return the date for the files: today, or the day of SOURCE_DATE_EPOCH (see reproducible-builds.org)."""
+    """Return the date for the files: today, or the date in SOURCE_DATE_EPOCH (see reproducible-builds.org)."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     day = datetime.fromtimestamp(int(epoch), timezone.utc) if epoch.isdecimal() else datetime.now(timezone.utc)
     return max(1980, day.year), day.month, day.day, 0, 0, 0

@@ -72,7 +72,7 @@ def _imported(text: str) -> Iterator[str]:
 
 
 def path_like(text: str) -> bool:
-    """Whether a string is a module's name or a line of code, not a sentence about it."""
+    """Whether a string is a module's name or contains an import, as opposed to a sentence about a module."""
     return NAMED.fullmatch(text) is not None or "import " in text
 
 
@@ -90,7 +90,7 @@ def _packages(path: str) -> Iterator[str]:
 
 
 def _data(modules: Iterable[str], files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield the data files of `course` that one of the files mentions."""
+    """Yield the data files of `course` that the modules or files mention."""
     texts = [(ENGINE / path).read_text(encoding="utf-8") for path in modules]
     texts += [data.decode() for name, data in files.items() if name.endswith((".py", ".ipynb"))]
     for folder in {*(PurePosixPath(path).parent for path in modules), PurePosixPath("course/data")}:
@@ -101,7 +101,7 @@ def _data(modules: Iterable[str], files: Mapping[str, bytes]) -> Iterator[str]:
 
 
 def _mention(name: str) -> re.Pattern[str]:
-    """Return a pattern for mentions of a data file: its name, or the part before the first dot, quoted or formatted."""
+    """Match mentions of a data file: its name, or the part before the first dot in quotes or before a placeholder."""
     stem = re.escape(name.partition(".")[0])
     return re.compile(rf"{re.escape(name)}|[\"']{stem}[\"']|{stem}\.{{")
 

@@ -1,6 +1,6 @@
-"""Make an autograder for a platform: `python -m autograder pack --for prairielearn transformer`.
+"""Build an autograder for a platform: `python -m autograder pack --for prairielearn transformer`.
 
-Every bundle contains the engine, the tests and the settings. All but the one for Classroom 50 also contain the
+Every bundle contains the engine, the tests and the settings. Except for Classroom 50, they also contain the
 solutions, the hidden tests and their seed, so keep them secret. Files that students could fetch (the image, the bundle
 for Classroom 50) contain none of these. docs/platforms.md explains how to use each bundle.
 """
@@ -36,7 +36,7 @@ CODE_SECONDS = 120.0  # for the code of one submission
 
 @dataclass(frozen=True)
 class Order:
-    """What to pack."""
+    """The assignment and the settings for a bundle."""
 
     chosen: Assignment
     settings: Settings
@@ -45,7 +45,7 @@ class Order:
 
 
 def prairielearn_files(order: Order) -> dict[str, bytes]:
-    """Questions for a PrairieLearn course: one for required stages, one for extra credit, sharing one engine."""
+    """Return two PrairieLearn questions that share an engine: one for required stages and one for extra credit."""
     chosen, name = order.chosen, order.chosen.name
     files = {f"serverFilesCourse/autograder-{name}/{path}": data for path, data in engine_files(chosen).items()}
     for extra in (False, True):
@@ -89,7 +89,7 @@ def prairielearn_files(order: Order) -> dict[str, bytes]:
 
 
 def autolab_files(order: Order) -> dict[str, bytes]:
-    """The two autograding files of an Autolab lab, and the problems to define."""
+    """Return the two autograding files of an Autolab lab, and a list of the problems to define in it."""
     problems = [
         f"{stage.name},{stage.max_points:g},{'yes' if stage.extra_credit else 'no'}" for stage in order.chosen.stages
     ]
@@ -101,14 +101,14 @@ def autolab_files(order: Order) -> dict[str, bytes]:
 
 
 def vpl_files(order: Order) -> dict[str, bytes]:
-    """The execution files of a VPL activity."""
+    """Return the execution files of a VPL activity."""
     grader = zipped({**engine_files(order.chosen), SETTINGS: settings_of(order)})
     script = template("vpl/vpl_evaluate.sh", order, SHA256=hashlib.sha256(grader).hexdigest())
     return {"vpl_evaluate.sh": script, "grader.zip": grader} | image_files(order)
 
 
 def submitty_files(order: Order) -> dict[str, bytes]:
-    """A Submitty configuration: a test case that runs the grader, and one for each test, which reads the verdict.
+    """Return a Submitty configuration: one test case runs the grader, and one for each test reads the verdict.
 
     Raises:
         UserError: if a test has a fraction of a point, which Submitty does not support.
@@ -168,7 +168,7 @@ def submitty_files(order: Order) -> dict[str, bytes]:
 
 
 def classroom50_files(order: Order) -> dict[str, bytes]:
-    """The bundle for Classroom 50: only engine files and visible tests that are also in the handout.
+    """Return the bundle for Classroom 50: only engine files and visible tests that are also in the handout.
 
     Raises:
         UserError: if it is too large.
@@ -198,7 +198,7 @@ def classroom50_files(order: Order) -> dict[str, bytes]:
 
 @dataclass(frozen=True)
 class Platform:
-    """A platform: the function that builds its bundle, and its time limit for a submission, in seconds."""
+    """A platform: the function that builds its bundle, and its time limit per submission in seconds."""
 
     files: Callable[[Order], dict[str, bytes]]
     most: int
@@ -216,7 +216,7 @@ GRADESCOPE = "gradescope"
 
 
 def image_files(order: Order) -> dict[str, bytes]:
-    """The files from which the image is built; all of them are public."""
+    """Return the files from which the image is built; all of them are public."""
     weights = of_course([f"checkpoints/{name}/*" for name in order.chosen.checkpoints])
     return {
         "image/Dockerfile": template("Dockerfile", order),
@@ -227,7 +227,7 @@ def image_files(order: Order) -> dict[str, bytes]:
 
 
 def template(name: str, order: Order, **facts: str) -> bytes:
-    """A template with its placeholders filled in; lines end with "\\n" on every system."""
+    """Return a template with its placeholders filled in; lines end with "\\n" on every system."""
     text = (ENGINE / TEMPLATES / name).read_text(encoding="utf-8")
     for fact, value in {"NAME": order.chosen.name, "WALL": str(order.wall), "IMAGE": order.image, **facts}.items():
         text = text.replace(f"@{fact}@", value)
@@ -239,7 +239,7 @@ def settings_of(order: Order) -> bytes:
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
-    """A compressed zip file whose bytes depend only on its content and the version of zlib."""
+    """Return a compressed zip file whose bytes depend only on its content and the version of zlib."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(files):
@@ -248,7 +248,7 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 
 def tar(files: Mapping[str, bytes]) -> bytes:
-    """A tar file whose bytes depend only on its content."""
+    """Return a tar file whose bytes depend only on its content."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as archive:
         for name in sorted(files):
@@ -259,10 +259,10 @@ def tar(files: Mapping[str, bytes]) -> bytes:
 
 
 def seed_of(archive: Path, chosen: Assignment, wanted: int | None) -> int:
-    """The seed of the existing archive; else the requested seed, or a random one.
+    """Return the seed of the existing archive. If there is no archive, return the requested seed or a random one.
 
     Raises:
-        UserError: if the file is something else, or has a different seed from the requested one.
+        UserError: if the file is not such an archive, or has a different seed from the requested one.
     """
     if not archive.exists():
         return secrets.randbits(63) if wanted is None else wanted
@@ -327,10 +327,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def for_gradescope(args: argparse.Namespace, chosen: Assignment, out: Path) -> list[str]:
-    """The arguments of the command that packs for Gradescope.
+    """Return the arguments for the command that packs for Gradescope.
 
     Raises:
-        UserError: if it has no such option.
+        UserError: if an option was given that this command does not have.
     """
     if args.visible_only or args.image:
         raise UserError("--visible-only and --image are not for Gradescope")

@@ -67,7 +67,7 @@ def way_on(chosen: Assignment, name: str, titles: Mapping[str, str]) -> str:
     """Return the last lines of a notebook, in Markdown: links to the previous notebook, the start and the next one.
 
     Args:
-        titles: of the notebooks, by name.
+        titles: the notebooks' titles by name.
     """
     place = chosen.notebooks.index(name)
     before = [f"[← {titles[notebook]}]({notebook})" for notebook in chosen.notebooks[max(0, place - 1) : place]]

@@ -42,7 +42,7 @@ def of_course(patterns: Iterable[str]) -> dict[str, bytes]:
 
 
 def of_project(names: Iterable[str]) -> dict[str, bytes]:
-    """Return files such as grade.py and constraints.txt: the course's own, else those that come with the engine."""
+    """Return files such as grade.py and constraints.txt, from the course if it has them, or else from the engine."""
     files: dict[str, bytes] = {}
     for name in names:
         files |= collect(course_folder() if (course_folder() / name).is_file() else project_files(), [name])
@@ -55,7 +55,7 @@ def _unwanted(path: Path) -> bool:
 
 
 def check_target(path: Path) -> None:
-    """Check before any work that the path is valid for an archive.
+    """Check that the path is valid for an archive, before any work begins.
 
     Raises:
         UserError: if it is not.

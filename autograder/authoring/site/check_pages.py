@@ -62,7 +62,7 @@ def broken_links(site: Path) -> Iterator[str]:
 
 
 def solution_lines(site: Path, chosen: Sequence[Assignment]) -> Iterator[str]:
-    """Yield lines of the solutions in the pages, their scripts or the search index."""
+    """Yield lines of the solutions that occur in the pages, their scripts or the search index."""
     secrets = {
         line
         for assignment in chosen

@@ -1,4 +1,4 @@
-"""Run the released notebooks with the solution's modules, for the site, and cache their outputs.
+"""Run the released notebooks for the site, with the solution's modules, and cache their outputs.
 
 Outputs may show the solution's results, but never its code: the notebooks are the students' versions.
 """
@@ -117,7 +117,7 @@ def without_solution(output: Any, secrets: Iterable[str]) -> Any:
 
 
 def still_widget(output: Any, notebook: Any) -> bool:
-    """Replace a widget, which needs a kernel, by static content: its values and its HTML.
+    """Replace a widget, which needs a kernel, with static content: its values and its HTML.
 
     Returns:
         Whether anything is left to show.

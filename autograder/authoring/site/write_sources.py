@@ -1,4 +1,4 @@
-"""Write the input for Sphinx: the executed notebooks, the guides, a page for each assignment, the reference."""
+"""Write the input for Sphinx: the executed notebooks, the guides, a page for each assignment, and the reference."""
 
 import importlib.util
 import json
@@ -25,7 +25,7 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\((?!https?://|#|mailto:)
 
 
 def write_sources(folder: Path, chosen: Sequence[Assignment], notebooks: Iterable[tuple[Assignment, str, Any]]) -> None:
-    """Rewrite the folder, except `extra`, which contains the handouts.
+    """Rewrite the folder except its subfolder `extra`, which contains the handouts.
 
     Args:
         notebooks: assignment, file name and content, with outputs.
@@ -89,7 +89,7 @@ def write_sources(folder: Path, chosen: Sequence[Assignment], notebooks: Iterabl
 
 
 def link_to_pages(output: Any) -> None:
-    """Point an output's links to notebooks, such as "Next", to their pages; Sphinx does this only for text."""
+    """Make links to notebooks in an output (such as "Next") lead to their pages; Sphinx does this only for text."""
     data = output.get("data", {})
     if "text/html" in data:
         data["text/html"] = re.sub(r'(<a href="[\w./-]+)\.ipynb"', r'\1.html"', data["text/html"])
@@ -117,7 +117,7 @@ def copy_mathjax(folder: Path) -> None:
 
 
 def only_links_to(there: set[str], page: str, text: str) -> str:
-    """Replace links to pages that the site lacks with plain text, in a Markdown text."""
+    """In a Markdown text, replace links to pages that the site lacks with plain text."""
 
     def checked(found: re.Match[str]) -> str:
         picture, words, target = found.groups()

@@ -1,4 +1,4 @@
-"""Which of a function's names have a value at a given expression."""
+"""Find out which of a function's names have a value at a given expression."""
 
 import ast
 from collections.abc import Callable
@@ -9,7 +9,7 @@ Place = tuple[int, int]  # line and column
 
 
 def bound_names(function: ast.FunctionDef) -> Callable[[str, ast.expr], bool]:
-    """A function that says whether a name may have a value at an expression.
+    """Return a function that checks whether a name may have a value at an expression.
 
     Arguments have a value. So do names assigned by an earlier statement, or anywhere in the same loop: an earlier
     iteration may have assigned them. Names of a comprehension have a value only inside it.

@@ -57,7 +57,7 @@ class SmallChange:
 
     @property
     def unit(self) -> str:
-        """The code to compile: only the changed function, on its original lines."""
+        """The code to compile: only the changed function, with its original line numbers."""
         return self.function.changed(self.start, self.end, self.text)
 
     def apply(self, source: str) -> str:
@@ -73,7 +73,7 @@ def small_changes(
     Args:
         path: "Class.method" or "function".
         function: its node in the tree of `source`.
-        idle: modules of its object that are never called, so a call to one of them may be missing.
+        idle: modules of the function's object that are never called, so a call to one of them may be missing.
         numbers: whether to add names to sums and products; useful if the function returns only numbers.
     """
     text, unused = Offsets(source), unused_arguments(function)

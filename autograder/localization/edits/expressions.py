@@ -31,7 +31,7 @@ class ExpressionEdits:
 
     Args:
         function: its node in `tree`.
-        idle: modules of its object that are never called, so a call to one of them may be missing.
+        idle: modules of the function's object that are never called, so a call to one of them may be missing.
     """
 
     def __init__(self, text: Offsets, function: ast.FunctionDef, tree: ast.Module, idle: Collection[str]) -> None:
@@ -92,7 +92,7 @@ class ExpressionEdits:
                 yield self._whole(node, f"self.{kept}")
 
     def _through(self, node: ast.expr) -> Iterator[Edit]:
-        """A value, passed through a module that is never called."""
+        """Pass a value through a module that is never called."""
         if not isinstance(getattr(node, "ctx", None), ast.Store):
             for name in self.idle:
                 yield self._whole(node, f"self.{name}({self.text.of(node)})")
@@ -132,7 +132,7 @@ class ExpressionEdits:
         yield self._whole(node, f"({self.text.of(node.operand)})")
 
     def _one_off(self, node: ast.expr) -> Iterator[Edit]:
-        """The end of a loop or slice, plus or minus 1."""
+        """Move the end of a loop or slice by 1, in either direction."""
         for step in ("+ 1", "- 1"):
             yield self._whole(node, f"{self.text.of(node)} {step}")
 
@@ -158,7 +158,7 @@ class ExpressionEdits:
             yield self._whole(node, f"(({left}) @ ({right}).transpose(-2, -1))")
 
     def _other_brackets(self, node: ast.BinOp) -> Iterator[Edit]:
-        """`a / (b ** c)` for `(a / b) ** c`, and vice versa."""
+        """Replace `(a / b) ** c` by `a / (b ** c)`, and vice versa."""
         outer, of, inner = ARITHMETIC.get(type(node.op)), self.text.of, (node.left, node.right)
         for at, operand in enumerate(inner):
             sign = ARITHMETIC.get(type(operand.op)) if isinstance(operand, ast.BinOp) else None
@@ -173,8 +173,8 @@ class ExpressionEdits:
                     )
 
     def completed(self, statement: ast.stmt) -> Iterator[Edit]:
-        """The sums and products of a statement, extended by a name such as a forgotten divisor, or with an operand
-        replaced by its square root or square."""
+        """Extend the sums and products of a statement by a name, such as a forgotten divisor, or replace an operand by
+        its square root or square."""
         for node in (node for node in ast.walk(statement) if isinstance(node, ast.BinOp)):
             for part in (node.left, node.right):
                 for power in ("0.5", "2") if isinstance(part, (ast.Name, ast.BinOp)) else ():
@@ -203,7 +203,7 @@ class ExpressionEdits:
         yield from (self._whole(node, f"({self.text.of(branch)})") for branch in (node.body, node.orelse))
 
     def _handed_on(self, node: ast.Call) -> Iterator[Edit]:
-        """An optional argument of the student's own function that is not passed, although a variable has its name."""
+        """Pass an optional argument to the student's own function, if a call omits it and a variable has its name."""
         called = self.functions.get(node.func.id) if isinstance(node.func, ast.Name) else None
         if isinstance(node.func, ast.Attribute) and self._of_self(node.func):
             called = self.methods.get(node.func.attr)
@@ -265,7 +265,7 @@ class ExpressionEdits:
                 yield self._whole(node, f"({text.of(node.args[0])}).exp()")
 
     def _interleaved(self, node: ast.Call, tensor: str) -> Iterator[Edit]:
-        """For a `repeat` along a single axis: the tensor with its elements repeated instead."""
+        """Replace a `repeat` along a single axis: repeat each element instead of the whole tensor."""
         more = [at for at, size in enumerate(node.args) if not (isinstance(size, ast.Constant) and size.value == 1)]
         if len(more) == 1 and not node.keywords:
             yield self._whole(node, f"{tensor}.repeat_interleave({self.text.of(node.args[more[0]])}, dim={more[0]})")
@@ -275,7 +275,7 @@ class ExpressionEdits:
         return isinstance(node, ast.Name) and node.id not in self.local
 
     def _sorted_back(self, statement: ast.stmt) -> Iterator[Edit]:
-        """A statement whose tensors are indexed with one order, rewritten to use the inverse order."""
+        """If a statement indexes several tensors with the same order, use the inverse order instead."""
         orders = [node.slice for node in ast.walk(statement) if isinstance(node, ast.Subscript)]
         names = [order for order in orders if isinstance(order, ast.Name)]
         if self.sorts and len(names) > 1 and len({name.id for name in names}) == 1:

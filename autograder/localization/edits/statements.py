@@ -25,7 +25,7 @@ class Move(NamedTuple):
 
 
 def moves(body: list[ast.stmt], text: Offsets, loop: type[ast.For] | type[ast.While] | None = None) -> Iterator[Move]:
-    """All moves in a block and the blocks inside it; none that might make a `while` loop endless.
+    """All moves in a block and the blocks inside it, except those that might make a `while` loop endless.
 
     Args:
         loop: the kind of the innermost loop around the block.
@@ -67,7 +67,7 @@ def _has_else(node: ast.stmt) -> bool:
 
 
 def _further(statement: ast.stmt, like: ast.stmt, text: Offsets) -> Iterator[Move]:
-    """A statement that is alone on its lines, re-indented to match another statement."""
+    """Re-indent a statement to match another one, if both begin their lines."""
     start, line = text.start(statement), text.starts[statement.lineno - 1]
     other = text.starts[like.lineno - 1]
     indent, wanted = text.source[line:start], text.source[other : text.start(like)]
@@ -76,9 +76,9 @@ def _further(statement: ast.stmt, like: ast.stmt, text: Offsets) -> Iterator[Mov
 
 
 def _renewed(before: list[ast.stmt], loop: ast.For, after: list[ast.stmt], text: Offsets) -> Iterator[Move]:
-    """Statements before a loop, moved to the start of its body.
+    """Move statements before a loop to the start of its body.
 
-    They create a mask, list or counter that only the loop fills. Perhaps it should be empty again in each iteration.
+    They create a mask, list or counter that only the loop fills. Perhaps each iteration should start with an empty one.
     """
     changed, begin = _changed(loop), text.start(loop.body[0])
     indent = text.source[text.starts[loop.body[0].lineno - 1] : begin]

@@ -19,7 +19,7 @@ def unused_arguments(function: ast.FunctionDef) -> list[str]:
 
 
 def passed_on(statement: ast.stmt) -> Iterator[ast.expr]:
-    """The arguments of a statement's calls that are computed there, not just named."""
+    """The arguments of a statement's calls that are expressions, not just names."""
     for call in (node for node in ast.walk(statement) if isinstance(node, ast.Call)):
         for value in (*call.args, *(keyword.value for keyword in call.keywords)):
             if isinstance(value, (ast.Call, ast.BinOp, ast.Subscript)):

@@ -1,6 +1,6 @@
 """Trace the calls of student functions: their arguments, their callers and their results.
 
-Calls to modules alone would not show a helper function called with the wrong tensor, nor a `return` that comes a step
+Calls to modules alone would not show a helper function called with the wrong tensor, or a `return` that comes one step
 too early.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class FunctionCalls:
-    """A trace function for Python (`sys.settrace`), belonging to one tracer."""
+    """A Python trace function (`sys.settrace`) that belongs to one tracer."""
 
     def __init__(self, tracer: "Tracer") -> None:
         self.tracer = tracer

@@ -1,7 +1,7 @@
 """In a worker: count how often each statement of the student's files runs in a call, and keep the values it assigns.
 
-A Python trace function (`sys.settrace`), as in `function_calls`. A tensor's shape is always sent, its elements only
-if they are few. The record is as untrusted as that of `tracer`.
+Like `function_calls`, this module uses a Python trace function (`sys.settrace`). A tensor's shape is always sent, its
+elements only if they are few. Like the record of `tracer`, this one is not trusted.
 """
 
 import contextlib
@@ -65,7 +65,7 @@ class LineValues:
         return self
 
     def weights(self, value: Any) -> None:
-        """Keep the result of an operation if its rows are weights."""
+        """Keep the result of an operation if each of its rows consists of weights that sum to 1."""
         if type(value) is not torch.Tensor or value.ndim < 3 or not 0 < value.numel() <= MOST_ELEMENTS:
             return
         # Inside `vmap` a tensor's values cannot be read.

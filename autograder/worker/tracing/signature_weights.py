@@ -1,4 +1,4 @@
-"""The weights for the order-dependent part of a signature; without torch, for code that only compares signatures."""
+"""The weights for the order-dependent part of a signature. Code that only compares signatures does not need torch."""
 
 import numpy as np
 

@@ -15,8 +15,8 @@ SIGN, TWO = np.uint32(1 << 31), np.float32(2)
 
 
 def signature(tensor: torch.Tensor) -> tuple[float, ...]:
-    """Eight numbers: four means that ignore the order of the elements, their number, two means that depend on the
-    order, and a number for the shape.
+    """Eight numbers: four means that ignore the order of the elements, the number of elements, two means that
+    depend on the order, and a number for the shape.
 
     The elements are first squeezed into (-1, 1), like x / (1 + |x|), so that -inf, -1e9 and the lowest number of a type
     all count as -1. Near zero the map behaves like sqrt(|x|), so that small numbers, such as variances, differ. Axes

@@ -10,7 +10,7 @@ PARTS = ("body", "orelse", "handlers", "finalbody", "cases")  # the fields of a 
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement; for an `if` or a loop, only its head."""
+    """A statement; for an `if` or a loop, only its header."""
 
     first: int
     last: int
@@ -57,7 +57,7 @@ def _statement(node: ast.stmt, end: int) -> Statement:
 
 
 def _names(node: ast.AST) -> Iterator[ast.Name]:
-    """Yield the names in a statement, without those of nested statements and of comprehension variables."""
+    """Yield the names in a statement, except those in nested statements and those of comprehension variables."""
     waiting: list[ast.AST] = [node]
     while waiting:
         current = waiting.pop()
@@ -84,7 +84,7 @@ def _changed(node: ast.stmt) -> list[ast.expr]:
 
 
 def _holder(node: ast.expr) -> str:
-    """The name of the container of an element: `counts` of `counts[gram]`."""
+    """The name of the container of an element: `counts` for `counts[gram]`."""
     while isinstance(node, (ast.Subscript, ast.Attribute)):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""

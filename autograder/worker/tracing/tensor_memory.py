@@ -4,7 +4,7 @@ import torch
 
 
 def version_of(tensor: torch.Tensor) -> int:
-    """The number of in-place changes so far."""
+    """The number of in-place changes made to a tensor so far."""
     try:
         return tensor._version
     except RuntimeError:  # tensors created in inference mode have no version
@@ -12,7 +12,7 @@ def version_of(tensor: torch.Tensor) -> int:
 
 
 def memory_of(tensor: torch.Tensor) -> int:
-    """The address of its data; 0 if it has none."""
+    """The address of a tensor's data; 0 if it has none."""
     try:
         return tensor.untyped_storage().data_ptr()
     except (RuntimeError, NotImplementedError):

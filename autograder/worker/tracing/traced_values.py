@@ -68,7 +68,7 @@ class Series:
         self.simple = self.binary or (self.simple and alike)
 
     def signature(self) -> tuple[float, ...]:
-        """Eight numbers: four means, the length, a zero, whether they are simple or whole, and a mark for numbers."""
+        """Eight numbers: four means, the length, 0, whether the values are simple or whole, and a mark for numbers."""
         n = max(self.length, 1)
         means = [total / n for total in self.sums]
         return (*means, min(self.length, 1000) / 1000, 0.0, SIMPLE if self.simple else self.whole * WHOLE, OF_NUMBERS)
@@ -138,7 +138,7 @@ class Frame:
         self.came_back: list[int] = []  # results of the functions called by the statement
 
     def given(self, arguments: dict[str, Any], caller: "Frame | None") -> None:
-        """Start the function with these arguments, which the calling statement computed."""
+        """Start the function with these arguments, which were computed by the calling statement."""
         statement = caller.running if caller else None
         for name, value in arguments.items():
             if followed(value):
@@ -173,7 +173,7 @@ class Frame:
         self.came_back = []
 
     def goes_on(self, name: str, value: Any, line: int) -> bool:
-        """Whether a statement keeps writing into an array that it has written into many times. The last node then
+        """Whether a statement has already written into the same array many times. If so, the last node
         represents all later writes, and is updated when the array is used."""
         if name not in self.arrays or value is not self.arrays[name]:
             return False
@@ -217,13 +217,13 @@ class Frame:
         return [self.nodes[same[0]]] if same else []
 
     def look_again(self, name: str) -> None:
-        """Update the node of an array that was written into more often than recorded."""
+        """Update the node of an array if some writes into it were not recorded."""
         if name in self.arrays and any(key[0] == name and often > REPEATED for key, often in self.written.items()):
             self.written = {key: often for key, often in self.written.items() if key[0] != name}
             self.tracer.look_again(self.nodes[name], self.arrays[name])
 
     def of_arrays(self, values: list[Any]) -> list[int]:
-        """Return the nodes of these arrays; for an unnamed array, the nodes of the arrays that it was computed from."""
+        """Return the nodes of these arrays; for arrays without a name, those of the arrays used to compute them."""
         if self.running is None:
             return []
         names = [name for name in self.running.uses if name in self.arrays]

@@ -1,8 +1,8 @@
 """Trace a computation inside the worker: every tensor operation, its line, and a short signature of its result.
 
-It runs only after a test has failed, when the grader requests the same call again. The trace shows which numbers were
-computed from which. It contains signatures, not the numbers themselves. The student's code could forge it, so the
-grader uses it only as a hint about a line (see `localization.trace`).
+The tracer runs only after a test has failed, when the grader requests the same call again. The trace shows which
+numbers were computed from which. It contains signatures, not the numbers themselves. The student's code could forge it,
+so the grader uses it only as a hint about a line (see `localization.trace`).
 
 The recorded data are described in `trace_recorder`. An in-place operation adds a node for every tensor that shares the
 memory. Operations inside a stand-in of another stage are not traced: its call counts as one operation.
@@ -170,7 +170,7 @@ class Tracer(Record, TorchFunctionMode):
     # Nodes of the trace
 
     def _node(self, tensor: torch.Tensor, version: int | None = None) -> int:
-        """Return the node of a tensor as it is (or was at a version); a new node if its origin is unknown."""
+        """Return the node of a tensor's current (or given) version; a new node if the tensor's origin is unknown."""
         now = version_of(tensor) if version is None else version
         if (known := self._now.get(id(tensor))) and known[1] == now:
             return known[0]
@@ -183,7 +183,7 @@ class Tracer(Record, TorchFunctionMode):
         return node
 
     def _from_numpy(self, tensor: torch.Tensor) -> int:
-        """Return a node for a tensor of unknown origin on a line that uses arrays; -1 on other lines."""
+        """Return a node for a tensor of unknown origin, if the line uses arrays that it may come from; else -1."""
         function = self.functions.open[-1][0] if self.functions and self.functions.open else None
         arrays = function.of_arrays([]) if function and not isinstance(tensor, torch.nn.Parameter) else []
         return self._add(MADE, "from_numpy", self.place(function.frame), arrays, tensor) if function and arrays else -1
@@ -213,7 +213,7 @@ class Tracer(Record, TorchFunctionMode):
     # Numbers, strings and lists
 
     def plain_node(self, label: str, frame: FrameType | None, line: int, inputs: list[int], value: Any) -> int:
-        """Return a node for a value other than a tensor on a line; a given node if there is no line."""
+        """Return a node for a value other than a tensor, computed on a line; without a line, the value is an input."""
         place = (-1, -1)
         if frame is not None:
             number = self.places.setdefault((frame.f_code.co_filename, line), len(self.places))
@@ -230,7 +230,7 @@ class Tracer(Record, TorchFunctionMode):
         return series.node
 
     def look_again(self, node: int, array: np.ndarray) -> None:
-        """Update the node of an array into which more was written."""
+        """Update the node of an array that has been written into again."""
         self.signatures[node] = signature(_tensor(array))
 
     def node_of(self, value: Any) -> int:
@@ -290,7 +290,7 @@ class Tracer(Record, TorchFunctionMode):
         return self._open(f"{path}{name}()"[-80:], self.place(caller)[0], given)
 
     def left(self, number: int, outside: int, frame: FrameType | None, value: Any) -> None:
-        """Close a function's call, at the line of its frame; the frame is None for a stand-in's function."""
+        """Close a call to a function at the current line of its frame; the frame is None for a stand-in's function."""
         self.inside = outside
         if self.whole:
             self.calls[number][4] += [self._node(tensor) for tensor in tensors_in(value)]
@@ -305,7 +305,7 @@ class Tracer(Record, TorchFunctionMode):
 
 
 class _Running:
-    """A block in which a tracer sees operations and calls to modules."""
+    """A block in which a tracer observes operations and calls to modules."""
 
     current: Tracer | None = None
 

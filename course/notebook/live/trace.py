@@ -32,7 +32,7 @@ def trace(model: Any, source: list[int]) -> Trace:
     """Translate greedily with the model's own `forward_encoder` and `forward_decoder`, and record the computations.
 
     Args:
-        model: any model with the interface of the course. Dropout is off, whatever its mode.
+        model: any model with the interface of the course. Dropout is off, whatever the model's mode.
         source: token indices with BOS and EOS.
 
     Raises:
@@ -68,7 +68,7 @@ def _greedy(model: Any, src: torch.Tensor) -> tuple[torch.Tensor, list[int]]:
 
 @contextmanager
 def _recorded_streams(model: Any) -> Iterator[dict[str, dict[str, torch.Tensor]]]:
-    """Record the residual streams: the embeddings, with positions, and after each sub-layer."""
+    """Record the residual streams: after the embedding, after adding the positions, and after each sub-layer."""
     streams: dict[str, dict[str, torch.Tensor]] = {}
 
     def keep(side: str, station: str) -> Callable[..., None]:

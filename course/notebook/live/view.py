@@ -35,7 +35,7 @@ class LiveView:
         return f"{self.sentence} → {self.target.decode(self.trace.chosen)}"
 
     def data(self) -> dict[str, Any]:
-        """The data for the script. Matrices are base64 of 16-bit numbers between `low` and `high`."""
+        """The data for the script. Matrices are stored as base64-encoded 16-bit numbers between `low` and `high`."""
         maps, traced = self.trace.maps, self.trace
         attention = {}
         for kind, name in KINDS.items():
@@ -77,7 +77,7 @@ class LiveView:
         }
 
     def still(self) -> str:
-        """The version without a script: attention of the last layer, and the choices of all steps."""
+        """The version without a script: the attention of the last layer, and the tokens chosen in all steps."""
         kind = "cross" if self.trace.maps.cross is not None else "encoder"
         last = getattr(self.trace.maps, kind).size(0) - 1
         picture = show_attention(self.trace.maps, kind, layer=last, source=self.source, target=self.target).image()
@@ -121,7 +121,7 @@ class LiveView:
 
 
 def _packed(values: torch.Tensor) -> dict[str, Any]:
-    """Encode a tensor as base64 of little-endian 16-bit numbers, from `low` to `high`."""
+    """Encode a tensor in base64, as little-endian 16-bit numbers from `low` to `high`."""
     array = values.double().numpy()
     low, high = float(array.min()), float(array.max())
     steps = np.round((array - low) / ((high - low) or 1.0) * 65535).astype("<u2")

@@ -1,1 +1,1 @@
-"""The small models of the assignment `llm`: a modern language model, and two models that read repetitions."""
+"""The small models of the assignment `llm`: a modern language model, and two models of repeated sequences."""

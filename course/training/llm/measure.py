@@ -1,7 +1,7 @@
 """Measure the small models of `llm`: `python -m course.training.llm.measure [NAME ...]`.
 
 The language model is compared with n-grams and with `grimm-lm`, in bits per character, and generates samples. The two
-models that read repetitions are compared with each other.
+models of repeated sequences are compared with each other.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def write(model: Any, tokenizer: Any, beginning: str, seed: int) -> str:
 
 
 def repetitions() -> None:
-    """Print what two layers and one layer make of a repetition: losses, right tokens, the score of each head."""
+    """Print how well two layers and one layer predict a repetition: losses, correct tokens, the score of each head."""
     print(f"32 texts of {TEST_PERIOD} random tokens and their repetition")
     for name in ("induction", "induction-1-layer"):
         found = look_back(load_trained(name, load_standins()).model)

@@ -28,13 +28,13 @@ def load_llm() -> SimpleNamespace:
 
 
 class ModernTask(Task):
-    """The data of a model of `lm.py`, and the optimizers that train it."""
+    """The data of a model from `lm.py`, and the optimizers that train it."""
 
     model_class = "lm.LanguageModel"
 
     @abstractmethod
     def optimizers(self, model: Any, optim: Any) -> list[Any]:
-        """Return optimizers of the module `optim`, with their highest learning rates."""
+        """Return optimizers from the module `optim`, with their highest learning rates."""
 
 
 class ModernTales(ModernTask):
@@ -75,7 +75,7 @@ class ModernTales(ModernTask):
         return len(self.tokens) // (self.windows * self.T)
 
     def batch(self, step: int, seed: int) -> "tuple[tuple[torch.Tensor, ...], int]":
-        """Tokens (windows, T + 1), and that every prediction counts, (windows, T)."""
+        """Return tokens, (windows, T + 1), and True for every prediction, (windows, T), since all of them count."""
         import torch
 
         generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
@@ -90,7 +90,7 @@ class ModernTales(ModernTask):
         return Measured(bits * math.log(2) * characters / predictions, bits)
 
     def optimizers(self, model: Any, optim: Any) -> list[Any]:
-        """Muon for the matrices of the layers, AdamW for everything else."""
+        """Return Muon for the matrices of the layers, and AdamW for everything else."""
         matrices, others = optim.split(model)
         return [optim.Muon(matrices, lr=0.02), optim.AdamW(others, lr=3e-3)]
 
@@ -122,7 +122,7 @@ class Repetitions(ModernTask):
         }
 
     def batch(self, step: int, seed: int) -> "tuple[tuple[torch.Tensor, ...], int]":
-        """Tokens (rows, T + 1), and which predictions count, (rows, T)."""
+        """Return tokens, (rows, T + 1), and which predictions count, (rows, T)."""
         import torch
 
         generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
@@ -140,7 +140,7 @@ class Repetitions(ModernTask):
 
 @dataclass(frozen=True)
 class LookBack:
-    """How a model predicts the repetition of 32 test texts: `right` is a share, `scores` are (L, H)."""
+    """How well a model predicts repetitions in 32 test texts: the fraction `right`, and `scores` of heads, (L, H)."""
 
     first_loss: float  # in the first period
     loss: float  # in the repetition
@@ -149,7 +149,7 @@ class LookBack:
 
 
 def look_back(model: Any) -> LookBack:
-    """Test a model of `lm.py` on repetitions of TEST_PERIOD random tokens."""
+    """Test a model from `lm.py` on repetitions of TEST_PERIOD random tokens."""
     import torch
     import torch.nn.functional as F
 
@@ -175,7 +175,7 @@ class Plateau(TrainConfig):
 
 
 class Together:
-    """Several optimizers as one."""
+    """Several optimizers that act as one."""
 
     def __init__(self, *parts: Any) -> None:
         self.parts = parts
@@ -201,10 +201,10 @@ class Together:
 
 
 class ModernRun(Run):
-    """The training run of a model of `lm.py`."""
+    """The training run of a model from `lm.py`."""
 
     def __init__(self, model: Any, task: ModernTask, config: TrainConfig, folder: Path) -> None:
-        """Start a run; the rate of the configuration is a factor for the rates of the optimizers."""
+        """Start a run; each optimizer's rate is multiplied by the rate of the configuration."""
         self.task = task
         optimizer = Together(*task.optimizers(model, load_llm().optim))
         for group in optimizer.param_groups:

@@ -70,7 +70,7 @@ class Recognition(Task):
 
 
 class Search(Recognition):
-    """Digits at random positions of a noisy canvas, different in every epoch."""
+    """Digits on a noisy canvas, at random positions that differ in every epoch."""
 
     side = 16
 

@@ -69,7 +69,7 @@ def write(trained: TrainedModel, beginning: str, seed: int) -> str:
 
 
 def capitals(corpus_dir: Path | None) -> None:
-    """Print accuracy and F1 score for capitals, without first words, for the model and for the most frequent forms."""
+    """Print accuracy and F1 score for capitals, excluding first words, for the model and the most frequent forms."""
     from course.training.variants.capitals import predict
     from course.translation.corpora import load_pairs
     from course.variants.capitals import MostFrequentForm, score, units

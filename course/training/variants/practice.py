@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class SmallTales(Tales):
-    """A language model of fairy tales with a third of a million weights besides its embeddings."""
+    """A language model of fairy tales with a third of a million weights, not counting its embeddings."""
 
     def __init__(self, beginning: str = "Once upon a time there was") -> None:
         super().__init__(checkpoints() / "grimm-lm", max_len=96, dropout=0.1)
@@ -182,7 +182,7 @@ def progress(total: int) -> Iterator[Bar]:
 
 
 def smooth(losses: Sequence[float], width: int) -> tuple[list[int], list[float]]:
-    """Return the means of `width` consecutive losses and their last steps: a curve without batch noise."""
+    """For each group of `width` losses, return its last step and its mean: a curve without batch noise."""
     ends = range(width, len(losses) + 1, width)
     return list(ends), [float(np.mean(losses[end - width : end])) for end in ends]
 

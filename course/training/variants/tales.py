@@ -74,7 +74,7 @@ class Tales(Task):
 def bits_per_character(model: Any, tales: list[Tale], tokenizer: Tokenizer, max_len: int) -> Measured:
     """Return a language model's loss per token, and its bits per character.
 
-    Line breaks count as characters. A character unknown to the tokenizer costs another UNKNOWN_BITS.
+    Line breaks count as characters. A character unknown to the tokenizer costs an additional UNKNOWN_BITS.
     """
     nats, unknown, tokens, characters = 0.0, 0, 0, 0
     model.eval()

@@ -52,7 +52,7 @@ class AttentionTestCase(HiddenTestCase):
         """Fail unless gradients flow back to the arguments and the parameters as in the reference.
 
         Args:
-            outputs: the gradients at the outputs.
+            outputs: the gradients with respect to the outputs.
             but: arguments whose gradients are not checked.
         """
         options = {} if method is None else {"method": method}
@@ -102,7 +102,7 @@ class AttentionTestCase(HiddenTestCase):
         return {"state": self.random(B, h), "enc_outputs": outputs, "src_lengths": lengths}
 
     def weight(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
-        """Random values for one parameter; additive attention gets sharp scores, which use their whole range."""
+        """Random values for one parameter; those of w_v are larger, so that additive attention is sharp."""
         return (3.0 if "w_v" in name else 1.0) * super().weight(name, shape)
 
 

@@ -1,4 +1,4 @@
-"""Stage 1, hidden: kernels of any shape, pooling in many sizes, near and far, and learned widths."""
+"""Stage 1, hidden: kernels of any shape, pooling in many sizes with near and far keys, and learned widths."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ class TestPooling(AttentionTestCase):
         return {"queries": self.random(n_q, d), "keys": self.random(n_k, d), "values": self.random(n_k, d_v)}
 
     def grid(self, sizes: list[int], d_v: int) -> Points:
-        """Points with small integer coordinates: some queries are keys, others are halfway between two keys."""
+        """Points with small integer coordinates: some queries equal keys, others are halfway between two keys."""
         n_q, n_k = sizes
         keys = 2.0 * self.rng.integers(-2, 3, size=(n_k, 2))
         keys[-1] = keys[0] + np.array([4.0, 0.0])

@@ -135,7 +135,7 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
                 )
 
     def only_padding(self, found: Translated) -> None:
-        """Fail unless each row is padded after its end and the last column is needed."""
+        """Fail unless each row contains only padding after its end, and the last column is not all padding."""
         eos, pad = (found.config[f"{name}_idx"] for name in ("eos", "pad"))
         for number, (row, end) in enumerate(zip(found.tokens.tolist(), found.ends(), strict=True), start=1):
             self.checks += 1

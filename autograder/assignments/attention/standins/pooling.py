@@ -58,7 +58,7 @@ def attention_pooling(
     kernel: Callable[..., torch.Tensor],
     width: float | torch.Tensor = 1.0,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """queries (n_q, d), keys (n_k, d), values (n_k, d_v): the estimates (n_q, d_v) and the weights (n_q, n_k)."""
+    """queries (n_q, d), keys (n_k, d), values (n_k, d_v) -> the estimates (n_q, d_v) and the weights (n_q, n_k)."""
     pooled = [_pool(query, keys, values, kernel, width) for query in queries]
     return torch.stack([estimate for estimate, _ in pooled]), torch.stack([weights for _, weights in pooled])
 

@@ -55,7 +55,7 @@ class DotProductAttention(_Attention):
     def forward(
         self, queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, valid_lens: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """queries (B, T_q, d), keys (B, T_k, d), values (B, T_k, d_v): (B, T_q, d_v)."""
+        """queries (B, T_q, d), keys (B, T_k, d), values (B, T_k, d_v) -> (B, T_q, d_v)."""
         scores = torch.einsum("bqd,bkd->bqk", queries, keys) * keys.size(2) ** -0.5
         return self._average(scores, values, valid_lens)
 
@@ -70,7 +70,7 @@ class BilinearAttention(_Attention):
     def forward(
         self, queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, valid_lens: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """queries (B, T_q, query_size), keys (B, T_k, key_size), values (B, T_k, d_v): (B, T_q, d_v)."""
+        """queries (B, T_q, query_size), keys (B, T_k, key_size), values (B, T_k, d_v) -> (B, T_q, d_v)."""
         scores = torch.einsum("bqi,ij,bkj->bqk", queries, self.M, keys) * keys.size(2) ** -0.5
         return self._average(scores, values, valid_lens)
 
@@ -87,7 +87,7 @@ class AdditiveAttention(_Attention):
     def forward(
         self, queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, valid_lens: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """queries (B, T_q, query_size), keys (B, T_k, key_size), values (B, T_k, d_v): (B, T_q, d_v)."""
+        """queries (B, T_q, query_size), keys (B, T_k, key_size), values (B, T_k, d_v) -> (B, T_q, d_v)."""
         q, k = self.W_q(queries), self.W_k(keys)
         # One query at a time, (B, T_k, h), to save memory.
         scores = [torch.tanh(k + q[:, t].unsqueeze(1)) @ self.w_v.weight[0] for t in range(q.size(1))]

@@ -21,7 +21,7 @@ class Encoder(nn.Module):
         self.bridge = nn.Linear(2 * hidden_size, hidden_size)
 
     def forward(self, src: torch.Tensor, src_lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """src (B, T_e), src_lengths (B,): the outputs (B, T_e, 2h) and the initial state of the decoder (B, h)."""
+        """src (B, T_e), src_lengths (B,) -> the outputs (B, T_e, 2h) and the initial state of the decoder (B, h)."""
         embedded = self.dropout(self.embedding(src))
         packed = pack_padded_sequence(embedded, src_lengths.cpu(), batch_first=True, enforce_sorted=False)
         outputs, last = self.rnn(packed)
@@ -44,14 +44,14 @@ class AttentionDecoder(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def predict(self, state: torch.Tensor, context: torch.Tensor, embedded: torch.Tensor) -> torch.Tensor:
-        """state (..., h), context (..., 2h), embedded (..., e): the scores of the next token, (..., V)."""
+        """state (..., h), context (..., 2h), embedded (..., e) -> the scores of the next token, (..., V)."""
         features = torch.tanh(self.readout(torch.cat([state, context, embedded], dim=-1)))
         return self.output(self.dropout(features))
 
     def step(
         self, token: torch.Tensor, state: torch.Tensor, enc_outputs: torch.Tensor, src_lengths: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """token (B,), state (B, h): logits (B, V), the new state (B, h), weights (B, T_e)."""
+        """token (B,), state (B, h) -> logits (B, V), the new state (B, h), weights (B, T_e)."""
         embedded = self.dropout(self.embedding(token))
         looked = self.attention(state[:, None], enc_outputs, enc_outputs, src_lengths)
         context, weights = looked[:, 0], self.attention.attention_weights[:, 0]
@@ -66,7 +66,7 @@ class AttentionDecoder(nn.Module):
     def forward(
         self, tgt: torch.Tensor, state: torch.Tensor, enc_outputs: torch.Tensor, src_lengths: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """tgt (B, T_d): logits (B, T_d, V) and weights (B, T_d, T_e), with teacher forcing."""
+        """tgt (B, T_d) -> logits (B, T_d, V) and weights (B, T_d, T_e), with teacher forcing."""
         logits, weights = [], []
         for t in range(tgt.size(1)):
             scores, state, looks = self.step(tgt[:, t], state, enc_outputs, src_lengths)
@@ -98,7 +98,7 @@ class Seq2Seq(nn.Module):
     def forward(
         self, src: torch.Tensor, tgt: torch.Tensor, src_lengths: torch.Tensor, tgt_lengths: torch.Tensor
     ) -> torch.Tensor:
-        """src (B, T_e), tgt (B, T_d) and their lengths: the scores (B, T_d, V), 0 where tgt is padding."""
+        """src (B, T_e), tgt (B, T_d) and their lengths -> the scores (B, T_d, V), which are 0 where tgt is padding."""
         outputs, first = self.encoder(src, src_lengths)
         logits = self.decoder(tgt, first, outputs, src_lengths)[0]
         rows = [

@@ -12,7 +12,7 @@ class TestPooling(StageTestCase):
     """Points in the plane, and grid points that no kernel reaches."""
 
     def kernel(self, name: str) -> Any:
-        """A kernel of the module. Pooling is graded only with given kernels: wrong kernels do not affect it."""
+        """A kernel from the module. Pooling is graded only with given kernels: wrong kernels do not affect it."""
         return getattr(self.student.pooling, name)
 
     def test_kernels(self):

@@ -34,7 +34,7 @@ class TestTranslate(TrainedTestCase):
             self.warn_of_changes(model, {**inputs, "max_output_length": 1}, "translate")
 
     def check_tiny(self, sentences: int | None = None) -> None:
-        """Fail unless a small model translates short sentences correctly: all three, or only the first ones."""
+        """Fail unless a small model translates short sentences correctly: all three, or only the first few."""
         stored = self.stored("tiny")
         model = self.student.seq2seq.Seq2Seq(**TINY, eos_idx=int(stored["eos_idx"]))
         model.load_state({name: stored[f"weights.{name}"] for name in model.shapes()})
@@ -55,7 +55,7 @@ class TestTranslate(TrainedTestCase):
     def check_start_again(self) -> None:
         """Fail unless a small model can choose its start or padding token within a sentence and then continue.
 
-        Its end token is one that it cannot choose.
+        Its end token is one that the model cannot choose.
         """
         stored = self.stored("tiny")
         special = {name: int(stored[f"again.{name}"]) for name in ("sos_idx", "pad_idx")}

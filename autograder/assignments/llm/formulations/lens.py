@@ -1,4 +1,4 @@
-"""Formulations of the look inside a model: other correct ways to write it."""
+"""Formulations for the look inside a model: other correct ways to write the code."""
 
 from autograder.authoring.formulations import Formulation
 

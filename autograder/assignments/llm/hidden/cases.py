@@ -25,7 +25,7 @@ class LlmTestCase(HiddenTestCase, CheckingTestCase):
         return "".join(self.choose(alphabet) for _ in range(length))
 
     def merges(self, alphabet: str, number: int) -> list[list[int]]:
-        """A random table of merges of known tokens, which no training would learn."""
+        """A random table of merges of known tokens; no training would learn such a table."""
         merges: list[list[int]] = []
         while len(merges) < number:
             known = [*alphabet.encode(), *range(256, 256 + len(merges))]

@@ -83,7 +83,7 @@ class TestBytePairs(LlmTestCase):
                 self.same_ids(partial(self.encoded, merges=merges, special=special, text=text), "the ids", "T")
 
     def test_decode(self):
-        """Random ids: from texts with letters of up to four bytes, and from no valid text at all."""
+        """Random ids, some from texts with letters of up to four bytes, others from no valid text at all."""
         merges = self.merges(EVERYWHERE, 30)
         with self.part("letters"):
             text = self.letters(EVERYWHERE, 30)

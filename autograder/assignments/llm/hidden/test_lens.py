@@ -14,15 +14,15 @@ class TestLens(LlmTestCase):
 
     @property
     def solution(self) -> Any:
-        """The reference's modules; only for `right`."""
+        """The reference modules, for use in `right` only."""
         return self.reference
 
     def weight(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
-        """Random values; a norm's weight differs in every feature."""
+        """Random values; a norm has a different weight for every feature."""
         return 1 + 0.3 * self.random(*shape) if "norm" in name else self.random(*shape) / np.sqrt(shape[-1])
 
     def model(self) -> tuple[Twins, np.ndarray, int]:
-        """A small model, tokens, and the number of its heads."""
+        """A small model, some tokens, and the model's number of heads."""
         G, share, d_head, V = self.pick(1, 2), self.pick(2, 3), self.pick(4, 6), self.pick(13, 20)
         sizes = {"vocab_size": V, "d_model": G * share * d_head, "num_heads": G * share, "num_kv_heads": G}
         sizes |= {"num_layers": self.layers, "d_ff": self.pick(7, 9)}

@@ -19,7 +19,7 @@ class TestModernModel(LlmTestCase):
         return self.twins(lambda modules: modules.lm.Attention(**sizes, window=window, qk_norm=qk_norm))
 
     def weight(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
-        """Random values; a norm's weight differs in every feature."""
+        """Random values; a norm has a different weight for every feature."""
         return 1 + 0.3 * self.random(*shape) if "norm" in name else super().weight(name, shape)
 
     def test_hidden_keys(self):

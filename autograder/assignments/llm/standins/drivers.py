@@ -1,4 +1,4 @@
-"""Test code that runs in the student's process: dicts, bytes, tokenizers and optimizers cannot be sent."""
+"""Test code that runs in the student's process, because dicts, bytes, tokenizers and optimizers cannot be sent."""
 
 import copy
 import inspect
@@ -10,7 +10,7 @@ from torch.overrides import TorchFunctionMode
 
 
 def count_pairs_of(words: list[list[int]], times: list[int]) -> Any:
-    """`bpe.count_pairs` for words with their counts: sorted rows of a pair and its count."""
+    """Call `bpe.count_pairs` for words with their counts; return sorted rows, each a pair with its count."""
     from bpe import count_pairs
 
     counts = count_pairs({tuple(word): often for word, often in zip(words, times, strict=True)})
@@ -24,17 +24,17 @@ def _tokenizer(merges: list[list[int]], special: list[str]) -> Any:
 
 
 def encode_word_of(merges: list[list[int]], word: list[int]) -> Any:
-    """`Tokenizer.encode_word` for a word, passed as bytes."""
+    """Call `Tokenizer.encode_word` for a word, which is converted to bytes."""
     return _tokenizer(merges, []).encode_word(bytes(word))
 
 
 def encode_of(merges: list[list[int]], special: list[str], text: str) -> Any:
-    """`Tokenizer.encode` for a text."""
+    """Call `Tokenizer.encode` for a text."""
     return _tokenizer(merges, special).encode(text)
 
 
 def decode_of(merges: list[list[int]], special: list[str], ids: list[int]) -> Any:
-    """`Tokenizer.decode` for ids."""
+    """Call `Tokenizer.decode` for ids."""
     return _tokenizer(merges, special).decode(ids)
 
 
@@ -80,7 +80,7 @@ def optimize(
         groups: the options and the initial parameters of each group.
         gradients: for each step, the gradients of all parameters.
         rates: for each step, the learning rates of all groups; if empty, they do not change.
-        saved: after this many steps, a new optimizer continues with the state of the old one; 0 for never.
+        saved: after this many steps, a new optimizer continues with the state of the old one; 0 means never.
 
     Returns:
         The parameters after each step, and the gradients after the last.
@@ -117,7 +117,7 @@ def optimize(
 
 
 def _build_model(rows: list[tuple[str, str, list[int]]]) -> nn.Module:
-    """A module with a submodule or parameter for each row: its name, its kind, and its sizes or the name it shares."""
+    """Build a module from rows (name, kind, sizes). For "shared", the size is the number of the row to share with."""
     model = nn.Module()
     for name, kind, sizes in rows:
         if kind == "parameter":
@@ -135,7 +135,7 @@ def _build_model(rows: list[tuple[str, str, list[int]]]) -> nn.Module:
 
 
 def split_of(rows: list[tuple[str, str, list[int]]]) -> Any:
-    """`optim.split` of a model: the numbers of the parameters in each list, in increasing order; -1 for others."""
+    """Call `optim.split` for a model; return the sorted parameter numbers of each list, -1 for other tensors."""
     from optim import split
 
     model = _build_model(rows)
@@ -147,7 +147,7 @@ def split_of(rows: list[tuple[str, str, list[int]]]) -> Any:
 
 
 def run_of(model: Any, tokens: torch.Tensor) -> list[torch.Tensor]:
-    """`lens.run`: the residual streams, the attention weights, and the outputs of heads and networks."""
+    """Call `lens.run`; return the residual streams, the attention weights, and the outputs of heads and networks."""
     from lens import run
 
     kept = run(model, tokens)
@@ -158,7 +158,7 @@ def first_token_of(target: torch.Tensor, draft: torch.Tensor, accept: list[float
     """The distribution of the first token of `speculative.verify` for one guess, (V,).
 
     Each guess is weighted by its probability in the draft. All pairs of a number from `accept` and a u from `numbers`
-    count equally. If both are the centres of equal cells, and decisions change only between cells, this is exact.
+    count equally. This is exact if both are the centres of equal cells, and decisions change only at cell boundaries.
     """
     from speculative import verify
 

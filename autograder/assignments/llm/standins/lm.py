@@ -24,7 +24,7 @@ class RMSNorm(nn.Module):
 
 
 def rotate(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-    """x (..., T, D): pairs of neighbouring features as points in the complex plane, rotated about 0."""
+    """Rotate x (..., T, D): each pair of neighbouring features is a point in the complex plane, rotated about 0."""
     size = x.size(-1)
     speeds = torch.logspace(0, -4 * (size - 2) / size, size // 2, dtype=x.dtype)
     turns = torch.outer(positions.to(x.dtype), speeds)  # (T, D / 2)

@@ -1,4 +1,4 @@
-"""Stand-in for quantise.py: bits by shifts, scales by repetition."""
+"""Stand-in for quantise.py: bits are extracted by shifting, and scales are repeated."""
 
 import torch
 

@@ -10,7 +10,7 @@ def draw(probabilities: torch.Tensor, u: float) -> int:
 
 
 def verify(target: torch.Tensor, draft: torch.Tensor, tokens: list[int], accept: list[float], u: float) -> list[int]:
-    """Keep guesses up to the first that is refused, then add a token."""
+    """Keep the guesses before the first refused one, then add a token."""
     K = len(tokens)
     places = torch.arange(K), torch.tensor(tokens)
     refused = torch.tensor(accept) >= target[places] / draft[places]

@@ -26,12 +26,12 @@ def as_ids(value: Any, width: int | None = None) -> np.ndarray | None:
 
 
 def _plain(token: Any) -> Any:
-    """A tensor without axes as a number."""
+    """Convert a 0-dimensional tensor to a number."""
     return token.tolist() if isinstance(token, np.ndarray) else token
 
 
 def centres(cells: int) -> list[float]:
-    """The centres of equal cells from 0 to 1."""
+    """The centres of equal cells between 0 and 1."""
     return [(cell + 0.5) / cells for cell in range(cells)]
 
 
@@ -169,7 +169,7 @@ class CheckingTestCase(StageTestCase):
         """Fail unless all calls return the expected tokens.
 
         All results are compared at once, since a single token hardly distinguishes mistakes. The first wrong call is
-        repeated, so that the verdict is about this call.
+        repeated, so that the verdict describes this call.
 
         Args:
             chosen: the part of each result that counts.
@@ -196,7 +196,7 @@ class CheckingTestCase(StageTestCase):
         """Fail unless the first token is distributed exactly as in the target.
 
         Args:
-            cells, cells_of_u: numbers of equal cells such that every decision changes only between cells.
+            cells, cells_of_u: the numbers of equal cells; decisions may change only at cell boundaries.
         """
         found = self.student.drivers.first_token_of(target, draft, centres(cells), centres(cells_of_u))
         self.assert_tensor(found, target[0], "the distribution of the first token", "V", at_most=1e-6)

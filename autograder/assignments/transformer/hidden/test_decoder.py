@@ -97,7 +97,7 @@ class TestDecoder(ModelTestCase):
         self.check_scores()
 
     def check_decoder_layer(self, d_model: int, H: int, layer: Twins) -> None:
-        """Fail unless the layer does everything that its docstring promises in evaluation mode."""
+        """Fail unless, in evaluation mode, the layer does everything that its docstring promises."""
         T_d, T_e = self.sizes(2)
         x, lengths = self.transposed(H, T_d, d_model), self.lengths(H, T_d)
         real = inside(lengths)[..., None]

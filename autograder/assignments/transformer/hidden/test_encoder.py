@@ -34,7 +34,7 @@ class TestEncoder(ModelTestCase):
             self.check_sentences()
 
     def check_encoder_layer(self, d_model: int, H: int, layer: Twins) -> None:
-        """Fail unless the layer does everything that its docstring promises in evaluation mode."""
+        """Fail unless, in evaluation mode, the layer does everything that its docstring promises."""
         (T,) = self.sizes(1)
         x, lengths = self.transposed(H, T, d_model), self.lengths(H, T)
         mask, real = self.padding(lengths, T), inside(lengths)[..., None]

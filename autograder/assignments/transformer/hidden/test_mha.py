@@ -45,7 +45,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         return plain
 
     def after_projection(self, plain: Twins, heads: dict[str, np.ndarray]) -> Any:
-        """The student's attention, right after the projection to these heads.
+        """The student's attention module, right after it has projected to these heads.
 
         `forward` projects first, and the two methods may share attributes of the object. A projection that does
         not work costs points only in its own test.

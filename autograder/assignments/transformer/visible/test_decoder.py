@@ -94,7 +94,7 @@ class TestDecoder(TrainedTestCase):
         self.warn_of_side_effects(model, {**source, **target}, "forward_decoder", weights, where)
 
     def check_longer_target(self) -> None:
-        """Fail unless a small model's scores for a target are the same after a shorter target as in a first call."""
+        """Fail unless a small model scores a target as a new model does, even after a call with a shorter target."""
         tgt, source = np.array([[1, 4, 8, 3], [1, 9, 5, 2]]), numbers(2, 3, TINY["d_model"])
         inputs = {"enc_output": source, "src_padding_mask": np.zeros((2, 3))}
         short = {**inputs, "tgt": tgt[:, :2], "tgt_lengths": np.array([2, 2])}

@@ -63,7 +63,7 @@ class TestInference(TrainedTestCase):
             self.wrong("a second call with the same sentences in reverse order returns different tokens", KEPT_WHY)
 
     def warn_of_step(self) -> None:
-        """Warn of side effects of a step of a small layer."""
+        """Warn about side effects of one step of a small layer."""
         layer = self.student.decoder.TransformerDecoderLayer(*SMALL, KEPT)
         layer.load_state(small_weights(layer.shapes()))
         arguments = {**small_arguments(decoder=True, step=True), "cache": self.stored("layer")["cache"]}
@@ -71,9 +71,9 @@ class TestInference(TrainedTestCase):
         self.warn_of_changes(layer, arguments, "forward_one_step_ec", real)
 
     def check_start(self) -> None:
-        """Fail unless a small model starts with its own start token, not a source token, and ends at the limit.
+        """Fail unless a small model's output starts with sos, not with a source token, and ends at the limit.
 
-        Its end token is one that it cannot predict.
+        Its end token is one that the model cannot predict.
         """
         model, _ = self.tiny_model(TINY["tgt_vocab_size"])
         decoded, _ = self.items(model.inference(**{**TINY_SENTENCES, "max_output_length": 3}), 2, "inference")

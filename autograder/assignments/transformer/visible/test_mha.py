@@ -38,7 +38,7 @@ class TestMultiHeadAttention(RelativeTestCase):
         self.assert_tensor(x, stored["x"], "x", "B T_q d_model")
 
     def projected(self, stored: dict[str, np.ndarray]):
-        """Attention that has projected the inputs of a case.
+        """An attention module after it has projected the inputs of a case.
 
         The two methods may share attributes of the object, and `forward` projects first. A projection that does not
         work costs points only in its own test.
@@ -49,7 +49,7 @@ class TestMultiHeadAttention(RelativeTestCase):
         return mha
 
     def on_heads(self, heads: dict[str, np.ndarray]):
-        """Attention, right after the projection to these heads, with weights that change nothing; see `projected`."""
+        """An attention module with weights that change nothing, after projecting to these heads; see `projected`."""
         H, d_k = heads["query"].shape[1], heads["query"].shape[-1]
         mha = self.student.mha.MultiHeadAttention(d_model=H * d_k, num_heads=H)
         state = {f"W_{name}.weight": np.eye(H * d_k) for name in "qkvo"}
@@ -92,7 +92,7 @@ class TestMultiHeadAttention(RelativeTestCase):
             self.assert_tensor(x, stored["x"], "x in training mode", "B T_q d_model")
 
     def warn_of_calls(self, case: str, masks: dict[str, np.ndarray]) -> None:
-        """Warn of side effects of `forward` and attention with these masks."""
+        """Warn about side effects of `forward` and of attention with these masks."""
         stored = self.stored(case)
         mha = self.projected(stored)
         inputs = dict(zip(("query", "key", "value"), map(stored.get, "QKV"), strict=True))

@@ -69,7 +69,7 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
         self.assert_number(actual, self.right(call, twins.reference), name)
 
     def head_sizes(self) -> tuple[int, int]:
-        """The number of heads, and d_head, which is not a power of 4, since such a scale would be exact."""
+        """The number of heads, and d_head, which is not a power of 4, since the scale would then be exact."""
         return self.pick(2, 3, 5), self.pick(3, 5, 6, 7, 10)
 
     def layer_sizes(self) -> tuple[int, int, int]:
@@ -108,5 +108,5 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
 
 
 def _swapped(build: Callable[[Any, float], Any], p: float, modules: Any) -> Any:
-    """An object with a given dropout probability."""
+    """Call `build` with its arguments swapped, so that `partial` can set the dropout probability."""
     return build(modules, p)

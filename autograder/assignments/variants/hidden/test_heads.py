@@ -89,7 +89,7 @@ class TestHeads(VariantsTestCase):
         self.unchanged(after, before, wrong, "the output", axes, np.broadcast_to(shown, before.shape))
 
     def nothing_left(self, attention: Twins, x: np.ndarray, mask: np.ndarray, axes: str) -> None:
-        """Fail unless sequence 0, which is fully masked, is finite and the others are correct."""
+        """Fail unless the output is finite for sequence 0, which is fully masked, and correct for the others."""
         title = "the output with a sequence that is all padding"
         others = np.array([False, True, True])[:, None, None]
         y = self.same(lambda model: model(x, mask), attention, title, axes, others)

@@ -34,7 +34,7 @@ class TestVisionTransformer(VariantsTestCase):
                 self.refuses(partial(embedding.student, images), height, width, 8, 4)
 
     def embedding(self, *sizes: Any) -> Twins:
-        """A patch embedding: the size of images and of patches, channels, d_model."""
+        """A patch embedding with these sizes: image size, patch size, channels, d_model."""
         return self.twins(lambda modules: modules.vit.PatchEmbedding(*sizes))
 
     def test_vit_block(self):

@@ -1,4 +1,4 @@
-"""Test code that runs in the student's process: optimizers, generators and gradients cannot be sent."""
+"""Test code that runs in the student's process, because optimizers, generators and gradients cannot be sent."""
 
 from collections.abc import Callable
 from typing import Any
@@ -89,7 +89,7 @@ def train_steps(
 
 
 def clip_gradients_of(gradients: list[torch.Tensor], max_norm: float, as_iterator: bool) -> list[Any]:
-    """`training.clip_gradients` on parameters with these gradients and one without: the norm and the gradients."""
+    """Call `training.clip_gradients`, also with a parameter without a gradient; return the norm and the gradients."""
     from training import clip_gradients
 
     parameters = [nn.Parameter(torch.zeros_like(gradient)) for gradient in gradients]
@@ -103,7 +103,7 @@ def clip_gradients_of(gradients: list[torch.Tensor], max_norm: float, as_iterato
 def smoothed_loss_and_gradient(
     logits: torch.Tensor, targets: torch.Tensor, padding_idx: int, smoothing: float
 ) -> list[torch.Tensor | None]:
-    """`training.smoothed_loss` and its gradient with respect to the logits."""
+    """Return `training.smoothed_loss` and its gradient with respect to the logits."""
     from training import smoothed_loss
 
     with torch.enable_grad():
@@ -115,8 +115,8 @@ def smoothed_loss_and_gradient(
 
 
 class Shared(nn.Module):
-    """A model with nested modules and all kinds of parameters; its embedding and its output layer, which comes after or
-    before it, share a weight."""
+    """A model with nested modules and all kinds of parameters. Its embedding and its output layer share a weight, and
+    either can come first."""
 
     def __init__(self, output_first: bool = False) -> None:
         super().__init__()
@@ -134,7 +134,7 @@ class Shared(nn.Module):
 
 
 def parameter_groups_of(model: nn.Module, weight_decay: float) -> list[Any]:
-    """`training.parameter_groups`: for each group, its weight decay and the sorted names of its parameters."""
+    """Call `training.parameter_groups`; return each group's weight decay and the sorted names of its parameters."""
     from training import parameter_groups
 
     names = {id(parameter): name for name, parameter in model.named_parameters()}
@@ -155,7 +155,7 @@ def generate_with_seeds(
     top_k: int | None = None,
     top_p: float | None = None,
 ) -> list[Any]:
-    """`generate.generate` with a generator for each seed, in order."""
+    """Call `generate.generate` with a generator for each seed, in order."""
     from generate import generate
 
     return [
@@ -165,7 +165,7 @@ def generate_with_seeds(
 
 
 def cache_after_forward_cached(model: Any, token: torch.Tensor, cache: list[list[torch.Tensor]]) -> list[Any]:
-    """The cache that was passed to `generate.forward_cached`, after the call."""
+    """Return the cache that was passed to `generate.forward_cached`, as it is after the call."""
     from generate import forward_cached
 
     given = [(keys, values) for keys, values in cache]
@@ -174,7 +174,7 @@ def cache_after_forward_cached(model: Any, token: torch.Tensor, cache: list[list
 
 
 def logits_after_filter_logits(logits: torch.Tensor, temperature: float, top_k: int | None) -> torch.Tensor:
-    """The logits that were passed to `generate.filter_logits`, after the call."""
+    """Return the logits that were passed to `generate.filter_logits`, as they are after the call."""
     from generate import filter_logits
 
     filter_logits(logits, temperature, top_k, 0.5)

@@ -8,7 +8,7 @@ Cache = list[tuple[torch.Tensor, torch.Tensor]]
 
 
 def forward_cached(model: Any, tokens: torch.Tensor, cache: Cache | None = None) -> tuple[torch.Tensor, Cache]:
-    """tokens (B, T_new): the logits (B, T_new, V). The cache holds tokens, (B, 1, T, 1), not keys and values."""
+    """tokens (B, T_new) -> the logits (B, T_new, V). The cache holds tokens, (B, 1, T, 1), not keys and values."""
     read = tokens if cache is None else torch.hstack([cache[0][0][:, 0, :, 0].long(), tokens])
     if read.size(1) > model.max_len:
         raise ValueError(f"{read.size(1)} tokens for {model.max_len} positions")
@@ -19,7 +19,7 @@ def forward_cached(model: Any, tokens: torch.Tensor, cache: Cache | None = None)
 def filter_logits(
     logits: torch.Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
 ) -> torch.Tensor:
-    """(..., V): the logits divided by the temperature; logits that are cut off are -inf."""
+    """(..., V) -> (..., V): the logits divided by the temperature; logits that are cut off are -inf."""
     rows = []
     for row in logits.reshape(-1, logits.shape[-1]).div(temperature):
         best = row.argsort(descending=True)[:top_k]

@@ -4,7 +4,7 @@ import torch
 
 
 def rotate(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-    """x (..., T, d_head): pairs of features as points in the complex plane, rotated about 0."""
+    """Rotate x (..., T, d_head): each pair of features is a point in the complex plane, rotated about 0."""
     size = x.size(-1)
     if size % 2:
         raise ValueError(f"the number of features must be even, not {size}")

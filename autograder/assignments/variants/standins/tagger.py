@@ -1,4 +1,4 @@
-"""Stand-in for tagger.py: no other stage needs it, but the notebooks show what the trained model attends to."""
+"""Stand-in for tagger.py: no other stage needs it, but notebooks use it to show what the trained model attends to."""
 
 import torch
 from language_model import AbstractTransformer

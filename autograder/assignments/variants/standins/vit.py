@@ -1,4 +1,4 @@
-"""Stand-in for vit.py: no other stage needs it, but the notebooks show what the trained models attend to."""
+"""Stand-in for vit.py: no other stage needs it, but notebooks use it to show what the trained models attend to."""
 
 from typing import Any
 

@@ -48,14 +48,14 @@ class CheckingTestCase(StageTestCase):
         )
 
     def assert_number(self, actual: Any, expected: Any, name: str) -> None:
-        """Fail unless a number, or a tensor without axes, is correct."""
+        """Fail unless a number, or a 0-dimensional tensor, is correct."""
         number = isinstance(actual, (int, float)) and not isinstance(actual, bool)
         self.assert_tensor(np.asarray(float(actual)) if number else actual, np.asarray(expected), name, "")
 
     def assert_drops_weights(self, attention: Any, weights: Mapping[str, np.ndarray], x: np.ndarray, H: int) -> None:
         """Fail if attention with a dropout of 0.5 drops elements of its result or its values instead of weights.
 
-        If it drops elements of the result, the elements it keeps are all the same multiple of those without dropout.
+        If it drops elements of the result, each kept element is the same multiple of its value without dropout.
         The features of a value are equal here, so the kept features of a head should be equal too.
 
         Args:

@@ -45,7 +45,7 @@ html_theme_options = {
 
 
 def as_written(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Show a docstring as `help` does: the first line as text, the lines below it with their layout."""
+    """Show a docstring as `help` does: the first line as text, and the other lines with their layout unchanged."""
     if not lines:
         return
     first = lines[0].replace("\\", "\\\\").replace("*", "\\*").replace("|", "\\|")

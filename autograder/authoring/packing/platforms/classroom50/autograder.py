@@ -1,8 +1,8 @@
-"""Classroom 50 runs this in a student's repository: grade with the engine beside this file, and write result.json.
+"""Grade a student's repository with the engine in this file's folder, and write result.json. Run by Classroom 50.
 
-The engine and the visible tests come from this bundle; the trained models come from the repository, if they are the
-course's own. The bundle contains no solutions or hidden tests, since anybody can fetch it. An exit status other than 0
-means that the grader failed.
+The engine and the visible tests come from this bundle; the trained models come from the repository, but must be
+identical to the course's. The bundle contains no solutions or hidden tests, since anybody can fetch it. An exit status
+other than 0 means that the grader failed.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ def install() -> None:
 
 
 def copy_checkpoints() -> None:
-    """Copy the trained models from the repository; a file that is not the course's own stops the grading."""
+    """Copy the trained models from the repository. Stop the grading if a file differs from the course's file."""
     for name, digest in json.loads((HERE / "checkpoints.json").read_text(encoding="utf-8")).items():
         source, target = REPOSITORY / name, ENGINE / name
         if not source.is_file() or hashlib.sha256(source.read_bytes()).hexdigest() != digest:

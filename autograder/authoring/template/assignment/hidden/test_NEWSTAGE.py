@@ -1,4 +1,4 @@
-"""Stage 1, hidden: different sizes, vectors that hardly vary, gradients."""
+"""Stage 1, hidden tests: different sizes, vectors whose values hardly vary, gradients."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from autograder.grading.hidden_case import HiddenTestCase, Twins
 
 class TestLayerNorm(HiddenTestCase):
     def test_layer_norm(self):
-        """Different sizes and numbers of axes, vectors that hardly vary, gradients."""
+        """Different sizes and numbers of axes, vectors whose values hardly vary, gradients."""
         size = self.pick(3, 5, 8)
         norm = self.twins(lambda modules: modules.NEWNAME.LayerNorm(size))
         B, T = self.sizes(2)
@@ -19,5 +19,5 @@ class TestLayerNorm(HiddenTestCase):
         self.same_gradients(norm, {"x": x}, self.random(*x.shape), "B T size")
 
     def normalised(self, norm: Twins, x: np.ndarray, axes: str) -> None:
-        """Fail unless x is normalised as the reference normalises it."""
+        """Fail unless the student's layer norm and the reference give the same result for x."""
         self.same(lambda model: model(x), norm, "y", axes)
