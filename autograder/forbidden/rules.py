@@ -55,7 +55,7 @@ LONGEST = 200  # characters of a name or message, so that all findings fit into 
 def check_modules(
     sources: dict[str, str], known: dict[str, Bag] | None = None, parts: Sequence[str] = ()
 ) -> tuple[list[tuple[str, Finding]], list[tuple[str, str]]]:
-    """Search modules that belong together.
+    """Search the modules of a submission together.
 
     Args:
         known: the fingerprints of functions that nobody should hand in, by name.

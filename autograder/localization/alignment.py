@@ -255,8 +255,11 @@ def _weak(
     trivial: np.ndarray,
     alike: np.ndarray,
 ) -> np.ndarray:
-    """Mark values that may match by chance: masks that correct code lacks or also has inverted; positions chosen by
-    argmax or sampling; tiny and huge numbers; constants computed from other values."""
+    """Mark values that may match by chance.
+
+    These are masks that correct code lacks or also has inverted, positions chosen by argmax or sampling, tiny and huge
+    numbers, and constants computed from other values.
+    """
     means = np.nan_to_num(trace.signatures[:, :1], nan=9.0)
     opposite = reference.find(np.nan_to_num((0.5 - means) * 0.5 ** np.arange(MEANS), nan=9.0), MEANS) >= 0
     size = np.abs(means[:, 0])

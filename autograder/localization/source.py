@@ -73,7 +73,7 @@ class Source:
         return tuple(lines) if len(lines) <= FEW else ()
 
     def with_names(self, distances: dict[tuple[str, int], int], most: int) -> dict[tuple[str, int], int]:
-        """Add lines to the distances: statements that assign or fill the names of a line are one step further away."""
+        """Add lines to the distances: a statement that changes a variable of a line is one step further away."""
         extended, waiting = dict(distances), list(distances)
         while waiting:
             place = waiting.pop(0)

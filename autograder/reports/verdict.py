@@ -275,7 +275,7 @@ def _function(test: TestResult, assignment: Assignment, sources: Mapping[str, st
 
 
 def fault_report(assignment: Assignment) -> Report:
-    """The report to use if the grader failed before it graded anything: it has every test, without points."""
+    """The report to use if the grader failed before grading anything. It lists every test, with no points."""
     from autograder.grading.run_test import stage_tests
 
     stages = []

@@ -1,8 +1,8 @@
 """The location of the student's code on timeout: sent by the worker just before it ends, then parsed here.
 
 Instead of a reply, Python's call stack arrives as text. It is written by faulthandler, in C, so neither untrusted code
-nor `except:` can prevent it. A forked worker is sent a signal. A separate process has no signals on Windows, so it
-knows its time limit and watches the clock itself. The text is not trusted: it may only name existing lines of the
+nor `except:` can prevent it. A forked worker is sent a signal. Windows has no signals, so a separate process
+there gets its time limit and watches the clock itself. The text is not trusted: it may only name existing lines of the
 student's files, and nothing else from it is shown.
 """
 

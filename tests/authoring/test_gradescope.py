@@ -205,7 +205,7 @@ def test_what_cannot_be_confined_is_refused_unless_the_archive_allows_it(monkeyp
 @needs_bash
 def test_without_landlock_only_root_can_confine(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert "only root" in confine.unsupported(landlock=False)
+    assert "requires root" in confine.unsupported(landlock=False)
 
 
 @pytest.fixture(scope="module")
@@ -291,7 +291,7 @@ def test_settings_come_from_a_file(tmp_path, capsys):
     settings.write_text('hidden_results = "after_due_date"\ntime_limit = 100\n', encoding="utf-8")
     args = parse_arguments([str(tmp_path / "a.zip"), "--settings", str(settings), "--time-limit", "90"])
     assert (args.hidden_results, args.time_limit, args.seed) == ("after_due_date", 90, None)
-    wrong = {"limit = 3": "there is no limit", 'seed = "x"': "seed cannot be 'x'", "=": "cannot read"}
+    wrong = {"limit = 3": "there is no option limit", 'seed = "x"': "seed cannot be 'x'", "=": "cannot read"}
     for text, complaint in wrong.items():
         settings.write_text(text, encoding="utf-8")
         assert pack(tmp_path / "a.zip", "--settings", str(settings)) == 2

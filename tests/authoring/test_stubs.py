@@ -109,7 +109,7 @@ def test_the_manifest_writes_only_in_modules_of_the_assignment(tmp_path: Path):
     stage = Stage(
         "small", 7, "one", "One", "1.ipynb", ("m.C.f", "m.g", "other.f"), "test_one", {"test": 1.0}, {}, (), False
     )
-    with pytest.raises(UserError, match="write in other"):
+    with pytest.raises(UserError, match="code that students write: other"):
         make_stubs(tmp_path, Assignment("small", 1, "Small", ("m",), (), "", (stage,)))
 
 

@@ -39,7 +39,7 @@ def test_a_file_for_each_student(results, tmp_path, capsys, form):
     assert main(["export", "verdict", str(results), "--out", str(out), "--format", form]) == 0
     assert {path.name.split(".")[0] for path in out.iterdir()} == {"anna", "bob"}
     assert not any(SECRET in path.read_text(encoding="utf-8") for path in out.iterdir())
-    assert "On 1 of them the grader failed" in capsys.readouterr().out
+    assert "The grader failed on 1 of them" in capsys.readouterr().out
 
 
 def test_the_staff_sees_everything(results, tmp_path, capsys):

@@ -219,7 +219,7 @@ def test_the_token_never_travels_in_the_clear(url):
     ("arguments", "said"),
     [
         (["--push", "--url", "https://x"], "export canvas --push needs --course, --assignment"),
-        (["--send"], "give both"),
+        (["--send"], "use both"),
         (["--column", "x"], "export canvas needs --gradebook, --out"),
     ],
 )

@@ -19,7 +19,7 @@ for gradients it grows with the size of the numbers. `make tolerance` writes thi
 fails if correct code or a mistake is within a factor of 10 of a tolerance.
 
 All correct programs for the assignments (with one thread and with two) and all known mistakes were run through the
-visible tests and the hidden tests of one seed. For each mistake, the largest deviation counts; mistakes that show up in
+visible tests and one seed's hidden tests. For each mistake, the largest deviation counts; mistakes that show up in
 other ways (a wrong shape, an exception, different tokens) are left out of the last two columns. Only code that cannot
 run in float64 uses float32.
 """

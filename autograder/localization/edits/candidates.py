@@ -37,7 +37,7 @@ Kind = Literal["expression", "name", "move", "renewal", "call", "term"]
 
 @dataclass(frozen=True, slots=True)
 class SmallChange:
-    """The replacement of a part of a module's source."""
+    """A replacement for part of a module's source."""
 
     module: str
     path: str  # "Class.method" or "function"

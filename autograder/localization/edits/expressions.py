@@ -203,7 +203,7 @@ class ExpressionEdits:
         yield from (self._whole(node, f"({self.text.of(branch)})") for branch in (node.body, node.orelse))
 
     def _handed_on(self, node: ast.Call) -> Iterator[Edit]:
-        """Pass an optional argument to the student's own function, if a call omits it and a variable has its name."""
+        """If a call omits an optional argument and a variable has the argument's name, pass that variable."""
         called = self.functions.get(node.func.id) if isinstance(node.func, ast.Name) else None
         if isinstance(node.func, ast.Attribute) and self._of_self(node.func):
             called = self.methods.get(node.func.attr)

@@ -1,4 +1,4 @@
-"""Whether a changed program only computes.
+"""Check that a changed program does nothing but compute.
 
 A change must not have effects that its author never intended, such as touching files or starting programs on the
 author's own machine.

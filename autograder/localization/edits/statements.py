@@ -13,7 +13,7 @@ SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
 
 
 class Move(NamedTuple):
-    """The replacement of a part of a module's source."""
+    """A replacement for part of a module's source."""
 
     line: int  # the first line of the statement
     start: int

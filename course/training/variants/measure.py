@@ -50,7 +50,7 @@ def bits(held_out: list[Any], trained: TrainedModel) -> float:
 
 
 def write(trained: TrainedModel, beginning: str, seed: int) -> str:
-    """Return a beginning with the model's continuation; line breaks are shown as slashes."""
+    """Return a beginning and the model's continuation of it; line breaks are shown as slashes."""
     import torch
 
     from course.config import EOS

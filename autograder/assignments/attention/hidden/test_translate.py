@@ -88,7 +88,7 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
         raise ReferenceFault("found no sentence that ends in the middle")
 
     def decode(self, reference: Any, source: dict[str, np.ndarray]) -> np.ndarray:
-        """The reference's scores in all steps, (B, LIMIT, V)."""
+        """The reference's scores at every step, (B, LIMIT, V)."""
         tokens = reference.translate(**source, max_output_length=LIMIT)
         return self.score(reference, source, tokens)
 

@@ -18,7 +18,7 @@ DROPPING = "The docstring says what dropout is applied to."
 def _dot(
     name: str, old: str, new: str, looks_like: str, read_again: str, hidden: bool = False, random: bool = False
 ) -> Mistake:
-    """A mistake in dot-product attention, including the lines that the three attention modules share."""
+    """A mistake in dot-product attention, or in the lines that the three attention modules share."""
     text = DOT + REST
     assert old in text
     return Mistake(

@@ -80,7 +80,7 @@ class TestInference(ModelTestCase):
         raise ReferenceFault("found no sentence that ends in the middle")
 
     def decode(self, model: Twins, batch: dict[str, np.ndarray]) -> np.ndarray:
-        """The reference's scores in all steps, (B, T_d, tgt_vocab_size)."""
+        """The reference's scores at every step, (B, T_d, tgt_vocab_size)."""
 
         def run(reference: Any) -> np.ndarray:
             decoded, _ = reference.inference(batch["src"], batch["src_lengths"], LIMIT)

@@ -97,7 +97,7 @@ class TestInference(TrainedTestCase):
         self.check_cost()
 
     def check_first_step(self) -> None:
-        """Fail unless steps of a small layer, without masks, agree with computing all positions at once."""
+        """Fail unless a small layer, run step by step, agrees with computing all positions at once."""
         layer = self.student.decoder.TransformerDecoderLayer(*SMALL, KEPT)
         layer.load_state(small_weights(layer.shapes()))
         x = numbers(2, 3, SMALL[0])

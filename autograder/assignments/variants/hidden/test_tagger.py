@@ -16,7 +16,7 @@ class TestTagger(VariantsTestCase):
         return self.twins(lambda modules: modules.tagger.EncoderTransformer(num_tags=tags, **config))
 
     def test_tagger(self):
-        """Models of other sizes, in which all tokens see each other; dropout, gradients, and too long input."""
+        """Models of other sizes, in which all tokens see each other; dropout, gradients, and input that is too long."""
         config, tags = self.config(), self.pick(2, 3, 7)
         model, longest = self.tagger(config, tags), config["max_len"]
         with self.part("logits"):

@@ -9,7 +9,7 @@ from autograder.grading.hidden_case import Twins
 
 class TestVisionTransformer(VariantsTestCase):
     def image_sizes(self) -> tuple[tuple[int, int], int, int]:
-        """Height and width, which differ, the patch size, and the number of channels."""
+        """An unequal height and width, the patch size, and the number of channels."""
         P = self.pick(1, 2, 3)
         rows, columns = self.sizes(2, low=2, high=4)
         return (rows * P, columns * P), P, self.pick(1, 2, 3)
