@@ -74,7 +74,7 @@ class AttendingTestCase(StageTestCase):
             )
 
     def are_weights(self, kept: Any, shape: tuple[int, ...]) -> bool:
-        """Whether these could be weights computed from scores: none is negative, rows add up to 1, and not all are equal."""
+        """Whether these could be weights computed from scores: not negative, not all equal, and rows add up to 1."""
         if not isinstance(kept, np.ndarray) or kept.shape != shape or kept.dtype.kind != "f":
             return False
         rows = kept.reshape(-1, shape[-1])  # (B, T_q, T_k) -> (B * T_q, T_k)

@@ -42,9 +42,9 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 def _warned(subject: Subject, item: str, visible: tuple[Ran, ...]) -> Iterator[str]:
     """Check that each warning is right about whether hidden tests grade the mistake.
 
-    If a warning says that hidden tests grade the mistake, one of the stage's hidden tests must deduct points. Otherwise,
-    the hidden test of the same name must deduct none. If a test fails, warnings about the same function are not shown;
-    see `run_test`.
+    If a warning says that hidden tests grade the mistake, one of the stage's hidden tests must deduct points.
+    Otherwise, the hidden test of the same name must deduct none. If a test fails, warnings about the same function are
+    not shown; see `run_test`.
     """
     if not all(ran.passed for ran in visible):
         return
