@@ -76,7 +76,7 @@ def forbid() -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(functions))  # torch has a pointer to it, and no reference
     copied = SimpleNamespace(**{name: getattr(functions, name) for name in dir(functions) if name[:2] != "__"})
     torch._C._VariableFunctions = torch._VF.vf = copied  # type: ignore[assignment, attr-defined]
-    del torch._C._VariableFunctionsClass  # type: ignore[attr-defined]
+    vars(torch._C).pop("_VariableFunctionsClass", None)
     places = {"F": F, "torch": torch, "torch._C._nn": torch._C._nn, "torch._C._VariableFunctions": copied}
     for title, place in places.items():
         for name in filter(FUSED.fullmatch, dir(place)):
