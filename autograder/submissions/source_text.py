@@ -26,7 +26,7 @@ def source_text(data: bytes) -> str:
     """Return the source code of a module, with Python's line endings.
 
     Raises:
-        Unreadable: if it is not source code in UTF-8.
+        Unreadable: if it is not source code in UTF-8, or in the encoding that it declares.
     """
     for start, kind in OTHER_FILES.items():
         if data.startswith(start):
@@ -34,7 +34,9 @@ def source_text(data: bytes) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Unreadable(f"is not UTF-8 text, but probably {encoding_of(data)}: save it as UTF-8") from error
+        text = _as_declared(data)
+        if not text:
+            raise Unreadable(f"is not UTF-8 text, but probably {encoding_of(data)}: save it as UTF-8") from error
     if text.count("\0") > len(text) // 4:
         raise Unreadable("is not UTF-8 text, but probably UTF-16: save it as UTF-8")
     if not text.strip():
@@ -63,8 +65,6 @@ def encoding_of(data: bytes) -> str:
         return "UTF-32"
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or data.count(0) > len(data) // 4:
         return "UTF-16"
-    if (cookie := COOKIE.match(data)) and _decoded(data, name := cookie[1].decode()):
-        return name
     kana = re.findall("[\u3041-\u30fe]", _decoded(data, "cp932"))
     runs = [len(run) for run in re.findall(rb"[\x80-\xff]+", data)]
     if 4 * len(kana) > sum(runs) // 2:
@@ -75,6 +75,12 @@ def encoding_of(data: bytes) -> str:
     if len(hangul) > 0.9 * sum(runs) / 2:
         return "EUC-KR"
     return "GBK" if _decoded(data, "gb18030") else "an East Asian encoding"
+
+
+def _as_declared(data: bytes) -> str:
+    """Decode a file by the encoding that one of its first two lines declares, as Python does; "" if it cannot."""
+    cookie = COOKIE.match(data)
+    return _decoded(data, cookie[1].decode()) if cookie else ""
 
 
 def _decoded(data: bytes, encoding: str) -> str:
