@@ -11,12 +11,10 @@ from pathlib import Path
 
 from course.errors import run_command
 from course.training.llm.tasks import ModernRun, ModernTales, ModernTask, Plateau, Repetitions, load_llm
-from course.training.loop import train
 from course.training.speed import fast_dropout, keep_freed_memory
-from course.training.variants.task import write_checkpoint
+from course.training.variants.task import train_to_checkpoint
 from course.variants.trained import build
 
-VALIDATIONS = 16  # per run
 OF_TALES = Plateau(8, peak_rate=1.0, warmup_steps=20, label_smoothing=0)
 OF_REPETITIONS = Plateau(20, peak_rate=1.0, warmup_steps=100, label_smoothing=0)
 MODELS: dict[str, tuple[Callable[[Path], ModernTask], Plateau]] = {
@@ -53,11 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     model = build(task.model_class, task.sizes, load_llm())
     fast_dropout(model)
     run = ModernRun(model, task, config, state)
-    run.resume()
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    print(f"{parameters:,} parameters, {run.total_steps:,} steps, from step {run.step:,}", flush=True)
-    train(run, task, validate_every=max(1, run.total_steps // VALIDATIONS))
-    write_checkpoint(run, task, args.out)
+    train_to_checkpoint(run, task, args.out)
     return 0
 
 

@@ -9,14 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from course.errors import run_command
-from course.training.loop import train
 from course.training.settings import TrainConfig
 from course.training.speed import fast_dropout, keep_freed_memory
-from course.training.variants.task import SmallRun, Task, write_checkpoint
+from course.training.variants.task import SmallRun, Task, train_to_checkpoint
 from course.variants.trained import build, load_variants
 
 WEIGHT_DECAY = 0.1
-VALIDATIONS = 16  # per run
 SETTINGS = {
     "grimm-lm": TrainConfig(20, peak_rate=1.5e-3, warmup_steps=100, label_smoothing=0, average=10, average_every=20),
     "de-truecase": TrainConfig(2, peak_rate=1.5e-3, warmup_steps=300, label_smoothing=0, average=8, average_every=25),
@@ -73,11 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
     model = build(task.model_class, task.sizes, modules)
     fast_dropout(model)
     run = SmallRun(model, task, config, state, modules.training.parameter_groups(model, WEIGHT_DECAY))
-    run.resume()
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    print(f"{parameters:,} parameters, {run.total_steps:,} steps, from step {run.step:,}", flush=True)
-    train(run, task, validate_every=max(1, run.total_steps // VALIDATIONS))
-    write_checkpoint(run, task, args.out)
+    train_to_checkpoint(run, task, args.out)
     return 0
 
 

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from course.config import WEIGHTS
 from course.training.curves import draw_curves
+from course.training.loop import train
 from course.training.settings import TrainConfig
 from course.training.trainer import Run
 from course.variants.trained import save_sizes
 
 if TYPE_CHECKING:
     import torch
+
+VALIDATIONS = 16  # per run
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,15 @@ class SmallRun(Run):
         loss = self.model.loss(*batch)
         self.update(loss)
         return loss.detach() * count, count
+
+
+def train_to_checkpoint(run: Run, task: Task, out: Path) -> None:
+    """Continue a run to its end, and write its checkpoint."""
+    run.resume()
+    parameters = sum(parameter.numel() for parameter in run.model.parameters())
+    print(f"{parameters:,} parameters, {run.total_steps:,} steps, from step {run.step:,}", flush=True)
+    train(run, task, validate_every=max(1, run.total_steps // VALIDATIONS))
+    write_checkpoint(run, task, out)
 
 
 def write_checkpoint(run: Run, task: Task, out: Path) -> None:
