@@ -1,11 +1,11 @@
-"""The trusted side: tests, workers that run the students' code, comparison, reports."""
+"""The trusted part of the grader: tests, workers that run students' code, comparison and reports."""
 
 import os
 import sys
 
 
 def _leave_out_the_current_folder() -> None:
-    """Import nothing from the folder in which `python -m autograder` was called.
+    """Prevent imports from the folder in which `python -m autograder` was called.
 
     Python puts it first on the import path, and a folder of submissions may contain a student's folder called filelock.
     The project's own folder is moved to the end of the path instead.
@@ -16,7 +16,7 @@ def _leave_out_the_current_folder() -> None:
 
 
 def with_project(path: list[str], folder: str) -> list[str]:
-    """Add the project's folder at the end of an import path, but before other copies, such as a server's handout."""
+    """Add the project's folder to the end of an import path, but before other copies, such as a server's handout."""
     copies = (place for place, entry in enumerate(path) if os.path.isdir(os.path.join(entry, "autograder")))
     place = next(copies, len(path))
     return [*path[:place], folder, *path[place:]]

@@ -64,12 +64,12 @@ COMMANDS = {
 
 
 def here() -> dict[str, tuple[str, str, str]]:
-    """The commands that are installed here; students have only a few of them."""
+    """The commands available in this installation; students have only a few of them."""
     return {name: one for name, one in COMMANDS.items() if (ENGINE / f"{one[0].replace('.', '/')}.py").is_file()}
 
 
 def all_commands() -> str:
-    """The commands in groups, one line each."""
+    """A list of the commands in groups, with one command per line."""
     lines = []
     for group in (STUDENTS, CLASS, GRADEBOOKS, AUTHORS):
         own = [f"  {name:<12}{words}" for name, (_, of, words) in here().items() if of == group]
@@ -222,7 +222,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def refuse_unknown(words: list[str]) -> None:
-    """Refuse a misspelt command, whether or not there is a course.
+    """Reject a misspelt command, even if there is no course.
 
     Raises:
         UserError: if the first word resembles a command but is not a stage.
@@ -238,7 +238,7 @@ def refuse_unknown(words: list[str]) -> None:
 
 
 def check_words(words: list[str], chosen: Assignment) -> None:
-    """Refuse a word that is neither a stage nor a command, and suggest a similar one.
+    """Reject a word that is neither a stage nor a command, and suggest a similar word.
 
     Raises:
         UserError: if there is such a word.
@@ -290,7 +290,7 @@ def hidden_seed(args: argparse.Namespace, chosen: Assignment) -> int | None:
 
 
 def check_writable(path: Path | None, option: str = "--json") -> None:
-    """Before the work begins, check that its result can be written.
+    """Check that the result can be written, before any work begins.
 
     Raises:
         UserError: if it cannot.
@@ -336,9 +336,9 @@ def part(module: str, what: str) -> ModuleType:
 
 
 def of_this_course(arguments: list[str]) -> list[str]:
-    """Take `--course DIR` out of the arguments of any command, and choose that course.
+    """Remove `--course DIR` from the arguments of any command, and select that course.
 
-    If `--course` comes after the command and its value is not a folder, the option is left for the command: for
+    If `--course` comes after the command and its value is not a folder, the option is left for the command. For
     `export --push`, the value is a course number.
 
     Raises:
@@ -361,7 +361,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def command(arguments: list[str]) -> int:
-    """Run the command named by the first word; without a command, grade."""
+    """Run the command named by the first word; if there is no command, grade."""
     name, *rest = arguments or [""]
     if name in COMMANDS and name != GRADE:
         return int(part(COMMANDS[name][0], name).main(rest))

@@ -1,6 +1,7 @@
 """The library that students import: `from course import check, load, exploring, trained, show_attention, ...`.
 
-The names below are for the notebooks. Each is imported on first use, so that `import course` costs nothing.
+The names below are for the notebooks. Each name is imported on first use, so that `import course` itself takes almost
+no time.
 """
 
 import importlib

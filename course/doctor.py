@@ -110,7 +110,7 @@ def openmp(prefix: Path = Path(sys.prefix)) -> Iterator[Finding]:
 
 
 def trained_models(folder: Path | None = None) -> Iterator[Finding]:
-    """Check all trained models shipped with the course; none are needed if no assignment loads one."""
+    """Check all trained models shipped with the course; if no assignment loads a model, none is needed."""
     folders = sorted(path for path in (folder or checkpoints()).glob("*") if path.is_dir())
     wanted = folder or any(assignment.checkpoints for assignment in assignments().values())
     yield from map(checkpoint, folders) if folders else [checkpoint()] if wanted else ()

@@ -9,7 +9,7 @@ from course.startup import replace_unknown
 
 
 class UserError(Exception):
-    """An error that the user can fix. The message says what was wrong, where, and what to do."""
+    """An error that the user can fix. The message explains what went wrong, where, and what to do."""
 
     def _render_traceback_(self) -> list[str]:
         """Return the lines that a notebook shows instead of a traceback."""

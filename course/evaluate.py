@@ -1,8 +1,8 @@
 """Measure a checkpoint: `python -m course.evaluate --corpus-dir DIR` prints BLEU and chrF on the test sets.
 
-It evaluates greedy translations and beam search. The scores are sacreBLEU's (BLEU cased, 13a tokenisation),
-so they are comparable with published scores with the same signature. The last line gives the number of word pairs in
-our own sentences on which the best cross-attention head agrees with a person.
+It evaluates both greedy decoding and beam search. The scores are sacreBLEU's (BLEU cased, 13a tokenisation), so they
+are comparable with published scores that have the same signature. The last line gives the number of word pairs in our
+own sentences on which the best cross-attention head agrees with a person.
 """
 
 import argparse
@@ -57,7 +57,7 @@ class Score:
 def evaluate(checkpoint: "Checkpoint", corpus: str, pairs: list[tuple[str, str]], beam: int = 1) -> Score:
     """Translate the German sentences and compare the translations with the English sentences.
 
-    Greedy decoding runs the modules' own code, beam search runs `course.translation.kv_cache`.
+    Greedy decoding runs the modules' own code; beam search runs `course.translation.kv_cache`.
 
     Raises:
         UserError: if there are no pairs, or a German sentence has more tokens than the model supports.
@@ -101,7 +101,7 @@ def evaluate(checkpoint: "Checkpoint", corpus: str, pairs: list[tuple[str, str]]
 
 
 def name_of_length(words: int) -> str:
-    """The length group of a sentence: "6 to 8", or "over 24"."""
+    """Return the length group of a sentence, for instance "6 to 8" or "over 24"."""
     first = 1
     for last in LENGTHS:
         if words <= last:
@@ -116,7 +116,7 @@ def of_group(translations: list[str], references: list[str], group: list[int]) -
 
 
 def print_scores(scores: list[Score]) -> None:
-    """Print a table and the signatures of the metrics."""
+    """Print a table of scores and the signatures of the metrics."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -143,7 +143,7 @@ def print_scores(scores: list[Score]) -> None:
 
 
 def print_lengths(scores: list[Score]) -> None:
-    """Print BLEU by the number of words in the German sentence, with the number of pairs."""
+    """Print BLEU scores and numbers of pairs, grouped by the number of words in the German sentence."""
     from rich import box
     from rich.console import Console
     from rich.table import Table

@@ -26,13 +26,13 @@ PALE = "#d6d9dd"  # replaces black on a dark page
 class AltFigure(Figure):
     """A figure with alternative text and two versions, for light and dark pages.
 
-    It does not use pyplot, so it need not be closed and selects no backend.
+    It does not use pyplot, so it need not be closed and does not select a backend.
     """
 
     alt: str = ""
 
     def png(self, dpi: int = 2 * DPI) -> bytes:
-        """The figure as a PNG file, on white."""
+        """The figure as a PNG file, on a white background."""
         return _png(self, dpi)
 
     def image(self) -> str:
@@ -81,7 +81,7 @@ def image(figure: Figure, alt: str, dpi: int, shown: int = 0, **saving: Any) -> 
 
 
 def _tags(pictures: dict[str, bytes], alt: str, scale: float, least: float) -> str:
-    """The light and the dark picture as <img>."""
+    """The light and the dark picture as <img> elements."""
     width = round(_width(pictures["light"]) * scale)
     style = f"max-width:max(100%,{round(width * min(1, least))}px);height:auto"
     tags = []
@@ -112,7 +112,7 @@ def _png(figure: Figure, dpi: int, **saving: Any) -> bytes:
 
 @contextmanager
 def _pale(figure: Figure) -> Iterator[None]:
-    """Temporarily draw black and dark grey in a pale colour, on a transparent background.
+    """Temporarily replace black and dark grey by a pale colour, on a transparent background.
 
     Text on a coloured area, in a heatmap or in a box, keeps its colour.
     """

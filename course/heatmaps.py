@@ -1,6 +1,6 @@
 """Attention as heatmaps: `python -m course.heatmaps "Der Fuchs niest." --out attention.svg`.
 
-They show what the modules' code really computes, mistakes included (see `course.read_attention`).
+The heatmaps show what the modules' code really computes, mistakes included (see `course.read_attention`).
 """
 
 import argparse

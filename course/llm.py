@@ -54,7 +54,7 @@ def encode_tales(tales: list[Tale], tokenizer: Any) -> "list[torch.Tensor]":
 
 
 def bits_per_character(model: Any, tales: list[Tale], tokens: "list[torch.Tensor]", T: int) -> float:
-    """Return the bits per character of a language model from `lm.py` on tales.
+    """Return the bits per character that a language model from `lm.py` achieves on tales.
 
     Every token is predicted from at least T / 2 previous tokens, or from all of them if there are fewer.
 
@@ -81,7 +81,7 @@ def bits_per_character(model: Any, tales: list[Tale], tokens: "list[torch.Tensor
 
 
 def repetitions(period: "torch.Tensor", T: int, generator: "torch.Generator | None" = None) -> "torch.Tensor":
-    """Return random tokens of 64 kinds, (B, T). Each row repeats with its own period, (B, 1), at most 24."""
+    """Return random tokens of 64 kinds, (B, T). Each row repeats with its own period, (B, 1), of at most 24."""
     import torch
 
     return torch.randint(64, (len(period), 24), generator=generator).gather(1, torch.arange(T) % period)

@@ -1,4 +1,4 @@
-"""Where the course is: the folder with `course.toml`, found as git finds a repository.
+"""Find the course, that is, the folder with `course.toml`, the way git finds a repository.
 
 A course is a folder of assignments, solutions and notebooks. This repository is a course. So are the handout that
 students unpack and the folder that `python -m autograder init DIR` writes. All code that needs a folder of the course
@@ -19,9 +19,9 @@ ENGINE = Path(__file__).resolve().parent.parent  # the folder of the packages `a
 def course_folder() -> Path:
     """Return the folder of the course.
 
-    It is the folder that `--course` or the environment names. Otherwise it is the first folder with a course.toml, from
-    the working directory upwards. Otherwise it is the engine's folder, if that is a course: on a shared server, the
-    handout is in one place and students work elsewhere.
+    It is the folder given by `--course` or by the environment. If neither gives a folder, it is the first folder with a
+    course.toml, from the working directory upwards. If there is none, it is the engine's folder, if that is a course:
+    on a shared server, the handout may be in one place while students work elsewhere.
 
     Raises:
         UserError: if there is no course; the message says what to do.
@@ -42,7 +42,7 @@ def course_folder() -> Path:
 
 
 def checkpoints() -> Path:
-    """Return the folder of the trained models of the course."""
+    """Return the folder of the course's trained models."""
     return course_folder() / "checkpoints"
 
 
@@ -79,6 +79,6 @@ def refuse_planted(submissions: Path) -> None:
 
 
 def inside(path: Path) -> str:
-    """Format a path for messages: relative to the course's folder, if it is inside."""
+    """Format a path for messages: relative to the course's folder, if it is inside that folder."""
     folder = course_folder()
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else str(path)

@@ -1,5 +1,4 @@
-"""One style for everything that the course shows in a notebook: text is at least 11 pixels high, even in a narrow
-window.
+"""One style for everything that the course shows in a notebook: text is at least 11 pixels high at any width.
 
 Anything that is still too wide scrolls in a box of its own. Figures with several panels have a second form
 for narrow pages, in which the panels are stacked.

@@ -1,6 +1,6 @@
 """Check, before anything else, that Python is recent enough and the packages are installed.
 
-This file, and everything imported before it, runs on any Python from 3.8 on with nothing installed.
+This file, and everything imported before it, runs on Python 3.8 and later with no packages installed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def replace_unknown() -> None:
 
 
 def problem(version: tuple[int, ...] = sys.version_info[:3], root: str = ROOT) -> str:
-    """Return what this Python lacks, and the command to fix it; "" if it lacks nothing.
+    """Return a message about what this Python lacks and how to fix it; "" if it lacks nothing.
 
     Args:
         version: the version of Python.

@@ -62,7 +62,7 @@ class Tokenizer:
         return int(self._model.vocab_size())
 
     def encode(self, sentence: str) -> list[int]:
-        """Token indices of a sentence, BOS and EOS included."""
+        """Return the token indices of a sentence, including BOS and EOS."""
         return [BOS, *self._model.encode(sentence), EOS]
 
     def decode(self, tokens: Iterable[int]) -> str:
@@ -70,7 +70,7 @@ class Tokenizer:
         return str(self._model.decode([int(t) for t in tokens if t not in (PAD, BOS, EOS)]))
 
     def pieces(self, tokens: Iterable[int]) -> list[str]:
-        """The string of each token, for the axes of a heatmap; "▁" marks the start of a word."""
+        """Return the string of each token, for the axes of a heatmap; "▁" marks the start of a word."""
         return [str(self._model.id_to_piece(int(t))) for t in tokens]
 
 
@@ -91,7 +91,7 @@ def pad(sequences: Sequence[Sequence[int]]) -> tuple["torch.Tensor", "torch.Tens
 def edit_distance(tokens: Sequence[object], reference: Sequence[object]) -> int:
     """The number of replacements, insertions and deletions between two sequences (Levenshtein, 1966).
 
-    Computed by `editdistance`, or by `rapidfuzz` where `editdistance` has no build (Python 3.13 and later).
+    It is computed by `editdistance`, or by `rapidfuzz` where `editdistance` is not available (Python 3.13 and later).
     """
     try:
         import editdistance

@@ -1,8 +1,8 @@
 """Translate German sentences: `python -m course.translate "Der Hund schläft unter dem Tisch."`.
 
-Without a sentence, or with "-", it translates the lines of its input. It calls the modules' `Transformer.inference` for
-one sentence at a time. With --beam it uses the search in `course.translation.decoding` instead, with a KV cache
-and many sentences at once; 1 means greedy decoding.
+Without a sentence, or with "-", it translates the lines of standard input. It calls the modules'
+`Transformer.inference` for one sentence at a time. With --beam it instead uses the search in
+`course.translation.decoding`, with a KV cache and many sentences at once; `--beam 1` means greedy decoding.
 """
 
 import sys
@@ -71,7 +71,7 @@ class Translator:
     ) -> Iterator[str]:
         """Translate many sentences in batches with the search of `course.translation.decoding`.
 
-        It uses only the encoder and the weights of the modules. Empty lines are kept, so that line numbers match.
+        It uses only the modules' encoder and weights. Empty lines are kept, so that line numbers match.
 
         Raises:
             UserError: as in `translate`, but only after the preceding sentences are translated.
@@ -116,7 +116,7 @@ class Translator:
 
 @contextlib.contextmanager
 def errors_of_modules() -> Iterator[None]:
-    """Turn exceptions of the student's modules into a `UserError` that names the line."""
+    """Turn exceptions from the student's modules into a `UserError` that names the line."""
     from course.modules import describe, place_of
 
     try:
@@ -134,7 +134,7 @@ def errors_of_modules() -> Iterator[None]:
 
 
 def read_sentences() -> Iterator[str]:
-    """Yield the lines of standard input, as UTF-8 on every system."""
+    """Yield the lines of standard input, decoded as UTF-8 on every system."""
     if sys.stdin.isatty():
         print("German sentences, one per line:", file=sys.stderr)
     for number, line in enumerate(sys.stdin.buffer, start=1):

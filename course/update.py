@@ -31,7 +31,7 @@ PACKAGES = ("pyproject.toml", "constraints.txt", "environment.yml")
 
 @dataclass
 class Done:
-    """The outcome for all files."""
+    """The outcome of an update for all files."""
 
     replaced: list[str] = field(default_factory=list)
     beside: dict[str, str] = field(default_factory=dict)  # kept file -> the new version next to it
@@ -39,7 +39,7 @@ class Done:
 
 
 def read_handout(path: Path) -> dict[str, bytes]:
-    """Return the files of a handout by their paths below its top folder.
+    """Return a handout's files, keyed by their paths below its top folder.
 
     Raises:
         UserError: if it is not a handout.

@@ -1,4 +1,4 @@
-"""The assignments of the course, a package each: tests, stand-ins, known mistakes, stored tensors.
+"""The course's assignments, one package each: tests, stand-ins, known mistakes, stored tensors.
 
 The engine finds them by folder. `autograder.assignments.NAME` is the folder NAME among the course's assignments,
 wherever the course is.

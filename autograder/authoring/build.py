@@ -44,7 +44,7 @@ def changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
 
 
 def draw() -> None:
-    """Run the course's own programs that draw figures, as listed in course.toml.
+    """Run the course's own figure-drawing programs, which are listed in course.toml.
 
     Raises:
         UserError: if one fails.

@@ -1,4 +1,4 @@
-"""Correct alternatives to the solution, used to check that each gets full marks. Never shipped to students.
+"""Correct alternatives to the solution, used to check that each gets full marks. They are never shipped to students.
 
 A formulation is a correct way of writing parts of a module: strings that replace solution regions. An assignment's
 package `formulations` lists its formulations in `FORMULATIONS`. Each folder in `tests/correct_programs/` contains a
@@ -79,7 +79,7 @@ def formulations(assignment: Assignment) -> tuple[Formulation, ...]:
 
 
 def programs_of(assignment: Assignment) -> Path:
-    """Return the folder for an assignment's correct programs; it may be missing."""
+    """Return the folder for an assignment's correct programs, which may not exist."""
     return course_folder() / "tests" / "correct_programs" / assignment.name
 
 
@@ -121,7 +121,7 @@ def with_differences(source: str, differences: str) -> str:
 
 
 def _changes(old: Block, new: Block, lines: list[str]) -> Iterator[Change]:
-    """Yield each change: first line, order among changes there, last line (first - 1 for an insertion), and code."""
+    """Yield each change: first line, order among changes at that line, last line (first - 1 if inserted), and code."""
     defined = {_name(node): node for node in old.body if _name(node)}
     imports = [node for node in old.body if isinstance(node, (ast.Import, ast.ImportFrom))]
     first, imported = (imports[0].lineno, _last(imports[-1])) if imports else (1, 0)

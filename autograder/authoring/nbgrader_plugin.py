@@ -28,7 +28,7 @@ OF_NBGRADER = {"timestamp.txt", "submission_secret.txt"}
 
 
 class StripModules(NbGraderPreprocessor):  # type: ignore[misc]
-    """Releases each notebook with the points from the manifest, the stubs of the modules, and the start page."""
+    """Releases each notebook with the points from the manifest, the module stubs, and the start page."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Remove the other files that nbgrader copied, and pass the stubs to the notebook writer."""
@@ -133,7 +133,7 @@ class RefuseFaults(NbGraderPreprocessor):  # type: ignore[misc]
 
 
 def without_points(cell: Any, no_module: bool) -> str:
-    """Return why a grade cell did not return points, or "".
+    """Return why a grade cell did not return points, or "" if it did.
 
     Args:
         cell: the executed cell.

@@ -1,7 +1,7 @@
 """Copy points and forbidden parts from the manifest to the guides' tables and the notebooks' introductions.
 
-A table has a column "points" or "not allowed"; a row belongs to a stage if its first cell links to the stage's notebook
-or is the stage's name. If several assignments have a stage of this name, the heading above says which one is meant, as
+A table has a column "points" or "not allowed". A row belongs to a stage if its first cell links to the stage's notebook
+or is the stage's name. If several assignments have a stage of this name, the heading above shows which one is meant, as
 in "## `variants`: ...". In the introduction of a stage's notebook, "30 points" refers to the stage. In a table with
 several such rows, the rows are exercises instead. The last paragraph lists the parts that the stage forbids.
 """

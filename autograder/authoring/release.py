@@ -46,7 +46,7 @@ def _code(line: str) -> str:
 
 
 def secret_lines(folder: Path, assignment: Assignment) -> set[str]:
-    """Return the lines inside the solution regions, except short ones and those that also occur outside."""
+    """Return the lines inside the solution regions, except short lines and lines that also occur outside."""
     inside: set[str] = set()
     outside: list[str] = []
     for module, source in modules_in(folder, assignment).items():

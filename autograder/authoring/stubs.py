@@ -1,4 +1,4 @@
-"""Make the students' stubs from the solutions: replace each solution region with an exception that names the stage."""
+"""Create students' stubs from the solutions: replace each solution region with an exception that names the stage."""
 
 import ast
 import re

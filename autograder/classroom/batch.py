@@ -1,6 +1,6 @@
 """Grade a class: `python -m autograder batch SUBMISSIONS --out DIR`, on one machine or on a Dask cluster.
 
-Each result is saved at once, so a run can be stopped at any time, in any way. The same command then continues the
+Each result is saved immediately, so a run can be stopped at any time, in any way. The same command then continues the
 run: it grades only new and changed submissions.
 """
 
@@ -239,7 +239,7 @@ def grade_class(
 
 
 def submissions_in(file: Path, found: list[Found], members: list[Member]) -> set[str]:
-    """Return the submissions of the students listed in a file; members of a group have the group's submission.
+    """Return the submissions of the students listed in a file; group members share the group's submission.
 
     Each line names a student. Empty lines and lines that begin with "#" are ignored.
 
@@ -309,7 +309,7 @@ def groups_of(members: list[Member]) -> list[str]:
 
 
 def print_absent(members: list[Member]) -> None:
-    """Print which students on the roster have not handed in anything."""
+    """Print which students on the roster have not handed anything in."""
     config = course_config()
     people = read_people(config.roster, config.match)
     # Members of a group with several submissions, none of which counts, have handed in something.
@@ -319,7 +319,7 @@ def print_absent(members: list[Member]) -> None:
 
 
 def counted(number: int, what: str) -> str:
-    """Return a number with its noun."""
+    """Return a number with a noun, such as "3 students"."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 

@@ -63,7 +63,7 @@ def grade_on_cluster(
 
 
 def connect(address: str | None, scheduler_file: Path | None) -> Any:
-    """Return a client for the cluster once the cluster has a worker.
+    """Return a client for the cluster once a worker has joined the cluster.
 
     Raises:
         UserError: if there is no cluster, or it has no workers.
@@ -89,7 +89,7 @@ def connect(address: str | None, scheduler_file: Path | None) -> Any:
 
 
 def outcome_of(future: Any, submission: Submission) -> Outcome:
-    """Return the outcome of a finished task; if it has none, return an outcome with a fault.
+    """Return the outcome of a finished task, or an outcome with a fault if the task failed.
 
     Raises:
         UserError: if the cluster is gone.

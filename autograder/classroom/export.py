@@ -160,7 +160,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def check_options(args: argparse.Namespace) -> None:
-    """Check that all options that this kind of export needs are given.
+    """Check that all options required for this kind of export are given.
 
     Raises:
         UserError: if one is missing.
@@ -288,7 +288,7 @@ def check_output(out: Path, details: Path, sources: Sequence[Path | None]) -> No
 
 
 def risky_cells(roster: Roster) -> list[str]:
-    """Warn if a spreadsheet would run cells of the roster as formulas; changing these cells would break the import."""
+    """Warn if a spreadsheet would treat cells of a roster as formulas; changing these cells would break the import."""
     cells = (cell for cells in roster.sheet.rows for cell in cells)
     risky = [cell for cell in cells if harmless(cell) != cell and cell.strip("+-.,0123456789 ")]
     if not risky:

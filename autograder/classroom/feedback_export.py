@@ -1,6 +1,6 @@
 """`python -m autograder export feedback`: the students' pages in a zip file, named for upload to Moodle or Canvas.
 
-Moodle ("Upload multiple feedback files in a zip") expects folders as in its download, named
+Moodle ("Upload multiple feedback files in a zip") expects folders named as in its download:
 "Full Name_123_assignsubmission_file_". Canvas ("Upload Submissions", which attaches a file to each submission) expects
 names as in its download: name_student_file_... For all other uses, the archive contains a page per student and a list
 of students and pages, for a mail merge.
@@ -28,7 +28,7 @@ PAGE = "feedback.html"
 
 
 def export_feedback(results: Path, kind: str, out: Path, submissions: Path | None) -> tuple[list[str], bool]:
-    """Write the zip file; return a summary in lines, and whether the file contains all students.
+    """Write the zip file; return a summary as a list of lines, and whether the file contains all students.
 
     Args:
         results: folder written by batch.

@@ -1,4 +1,4 @@
-"""Write not-graded.csv: the files in a download that do not count, each with its student and the reason."""
+"""Write not-graded.csv: the files in a download that do not count, each with the student's name and the reason."""
 
 import csv
 import io

@@ -1,8 +1,8 @@
-"""The server of `python -m autograder review`: the review page, which writes into the results folder of a class.
+"""The server for `python -m autograder review`. Its review page saves changes in a class's results folder.
 
-It listens on this machine only. Each reviewer has a link with a personal secret, which is kept in a cookie. So the
-author of every change is known. Requests from other sites are refused: the host in the address must be this machine,
-and changes must come from the page itself.
+It only accepts connections from this machine. Each reviewer has a link with a personal secret, which the browser keeps
+in a cookie. The author of every change is therefore known. Requests from other sites are refused: the host in the
+address must be this machine, and changes must come from the page itself.
 """
 
 import hmac
@@ -49,11 +49,11 @@ class Review:
         read_review(folder)
 
     def raw(self) -> dict[str, Report]:
-        """Return the grader's reports by student; there is no report if the grader failed."""
+        """Return the grader's reports by student, without students for whom the grader failed."""
         return {student: report for student, (_, report) in self._records().items()}
 
     def _records(self) -> dict[str, tuple[str, Report]]:
-        """Return each student's page name and report; unchanged reports are not read again."""
+        """Return each student's page name and report; a report is reread only if it has changed."""
         found = {}
         for path in sorted((self.folder / "results").glob("*.json")):
             changed = path.stat().st_mtime_ns
@@ -71,7 +71,7 @@ class Review:
         return pseudonym(self._secret, student) if self.anonymous and student else student
 
     def real(self, shown: str) -> str:
-        """Return the name of the submission that reviewers see under the given name.
+        """Return a submission's real name, given the name that reviewers see.
 
         Raises:
             UserError: if there is none.
@@ -82,7 +82,7 @@ class Review:
         return found
 
     def decisions(self) -> dict[str, list[Decision]]:
-        """Return the staff's decisions by student. Here and in all messages, names are those that reviewers see.
+        """Return the staff's decisions by student. These and all messages use the names that reviewers see.
 
         Raises:
             UserError: if the tables are wrong.
@@ -112,7 +112,7 @@ class Review:
         return review_html(reports, self.tables(), pages, reviewers, who, self.anonymous)
 
     def file(self, folder: str, name: str) -> str | None:
-        """Return a page written by batch; None if it does not exist, or would reveal names."""
+        """Return a page written by batch; None if it does not exist, or would reveal students' names."""
         student = None
         if self.anonymous:
             pages = {f"{self.shown(one)}.html": (one, page) for one, (page, _) in self._records().items()}
@@ -155,7 +155,7 @@ class Review:
 
 
 class Server(ThreadingHTTPServer):
-    """Serves the pages of a class to its reviewers, on this machine only.
+    """Serves the pages of a class to its reviewers; it only accepts connections from this machine.
 
     Args:
         secrets: the secret of each reviewer's link -> the reviewer's name.
@@ -168,7 +168,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), Handler)
 
     def link(self, secret: str) -> str:
-        """Return the address for a reviewer."""
+        """Return the link for the reviewer with this secret."""
         return f"http://127.0.0.1:{self.server_port}/?token={secret}"
 
 
@@ -259,7 +259,7 @@ class Handler(BaseHTTPRequestHandler):
         return f"review-{self.server.server_port}"  # cookies do not distinguish ports
 
     def _who(self) -> str:
-        """Return the reviewer; for anybody else, send an error and return ""."""
+        """Return the reviewer's name; for anybody else, send an error and return ""."""
         try:
             found = SimpleCookie(self.headers.get("Cookie", "")).get(self._cookie())
         except CookieError:
@@ -299,4 +299,4 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Print nothing: the log of changes is in the folder."""
+        """Print nothing; changes are logged in the results folder."""

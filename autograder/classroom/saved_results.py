@@ -1,4 +1,4 @@
-"""The folder with the results of a class: a file for each student, complete at all times.
+"""A class's results folder. Every file in it is complete at all times.
 
 batch.json             assignment and seed
 results/anna.json      a student's report, and the settings it depends on
@@ -79,7 +79,7 @@ def grader_hash(name: str) -> str:
 
 
 class Records:
-    """The folder with the results of a class. It is locked until `close` is called.
+    """A class's results folder, which stays locked until `close` is called.
 
     Raises:
         UserError: if the folder cannot be used, or is already in use.
@@ -135,7 +135,7 @@ class Records:
         return True
 
     def members(self, students: Sequence[Found]) -> list[Member]:
-        """Return everybody in the class, with the submission that counts."""
+        """Return all members of the class, each with the submission that counts for them."""
         read = self.read if self.groups.students else lambda found: {}
         return self.groups.members({found.student: read(found).get("digest", "") for found in students})
 
@@ -159,7 +159,7 @@ class Records:
             return {}
 
     def is_current(self, found: Found, digest: str, settings: Settings) -> bool:
-        """Whether a student has a grade for exactly this submission with these settings."""
+        """Whether a student has a grade for exactly this submission and these settings."""
         entry = self.read(found)
         key = (entry.get("digest"), entry.get("settings"), entry.get("fault"))
         return key == (digest, asdict(settings), "") and self.feedback_path(found).exists()
@@ -188,7 +188,7 @@ class Records:
         )
 
     def refuse_misfits(self, students: Sequence[Found]) -> None:
-        """Check that the staff's decisions can be read and fit the existing grades, before any work begins.
+        """Before any work begins, check that the staff's decisions can be read and fit the existing grades.
 
         Raises:
             UserError: if any decision does not; the message lists all errors.
@@ -201,7 +201,7 @@ class Records:
         refuse(self.folder / REVIEW, wrong)
 
     def report(self, found: Found) -> Report | None:
-        """Return a student's report with the staff's decisions, or None if there is no valid one.
+        """Return a student's report with the staff's decisions, or None if there is no valid report.
 
         Raises:
             UserError: if a decision does not fit it.
@@ -334,7 +334,7 @@ class Records:
 
 
 class Reports(Sequence[Report]):
-    """The reports of a class. They are read on access, since those of a large class do not fit into memory."""
+    """The reports of a class. They are read on access, since a large class's reports do not fit into memory."""
 
     def __init__(self, records: Records, students: Sequence[Found]) -> None:
         self._records, self._students = records, students

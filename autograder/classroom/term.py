@@ -1,4 +1,4 @@
-"""`python -m autograder term`: the points for a whole term, and the final grades and how they are calculated.
+"""`python -m autograder term`: a term's points and final grades, and how the grades are calculated.
 
 term.csv and term.html contain the points for all assignments. If course.toml has a plan for the term
 ([assignments.NAME]), final.csv and term.html also contain final grades.
@@ -31,7 +31,7 @@ from course.errors import UserError, run_command
 
 
 def assessed(folder: Path, page: Path, people: People) -> Assessed:
-    """Summarise the results in a folder written by batch, with the staff's decisions.
+    """Summarise the results in a folder written by batch, including the staff's decisions.
 
     Args:
         page: the page to write.
@@ -68,12 +68,12 @@ def assessed(folder: Path, page: Path, people: People) -> Assessed:
 
 
 def required_points(report: Report) -> float:
-    """Return full marks without extra credit."""
+    """Return the maximum points, not counting extra credit."""
     return sum(stage.max_points for stage in report.stages if not stage.extra_credit)
 
 
 def table(assignments: list[Assessed]) -> bytes:
-    """Return a table for a spreadsheet, one row per student and one column per assignment."""
+    """Return a table for a spreadsheet, with one row per student and one column per assignment."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(["student", *(assignment.name for assignment in assignments), "sum"])

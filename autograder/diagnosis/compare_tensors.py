@@ -1,7 +1,7 @@
 """Compare a student's tensor with the expected one: type, shape, dtype, finiteness, values, in that order.
 
 Values are compared element by element with an absolute tolerance. The sum of differences, which many courses use, grows
-with the size of the tensor and fails correct code on a different processor.
+with the size of the tensor and can reject correct code on a different processor.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class Wrong:
-    """The error in a tensor: a sentence, and lines with the position and the values."""
+    """A description of the error in a tensor: a sentence, and lines with the position and the values."""
 
     message: str
     details: tuple[str, ...] = ()
@@ -32,11 +32,12 @@ class Wrong:
 class Incorrect(AssertionError):
     """The student's code returned a wrong result.
 
-    `actual` is the wrong tensor, and `where` marks its counted elements; they reveal known mistakes. `expected`
-    and the names of its axes are set if the two tensors can be compared element by element. `recipe` says how to repeat
-    the call. `made_by` are the submodules whose outputs the message is about, and `operation` is the operation that is
-    applied to them, or should be. `changes` is the argument that the call wrongly changes in place. `smaller` runs and
-    checks a smaller call with the same fault. `minor` marks a mere side effect: the result of the call is correct.
+    `actual` is the wrong tensor, and `where` marks the elements that count. Both are used to recognise known mistakes.
+    `expected` and the names of its axes are set if the two tensors can be compared element by element. `recipe`
+    describes how to repeat the call. `made_by` lists the submodules whose outputs the message is about, and `operation`
+    is the operation that is, or should be, applied to them. `changes` is the argument that the call wrongly changes in
+    place. `smaller` runs and checks a smaller call with the same fault. `minor` means that the error is only a side
+    effect, and that the result of the call is correct.
     """
 
     minor = False
@@ -71,7 +72,7 @@ def compare(
     groups: Mapping[str, np.ndarray] | None = None,
     masked: Callable[[], Sequence[tuple[str, np.ndarray]]] = lambda: (),
 ) -> Wrong | None:
-    """The first check that `actual` fails, or None if it is correct.
+    """Return the first error found in `actual`, or None if it is correct.
 
     Args:
         name: what the student calls the tensor.
@@ -124,7 +125,7 @@ def compare_own(
     where: np.ndarray | None = None,
     masked: Callable[[], Sequence[tuple[str, np.ndarray]]] = lambda: (),
 ) -> Wrong | None:
-    """Compare two results of the student's code; the second one serves as the expected values.
+    """Compare two results of the student's code, using the second as the expected values.
 
     The second result must therefore be a tensor of finite numbers.
     """
@@ -143,7 +144,7 @@ def compare_own(
 
 
 def _is_close(actual: Any, expected: np.ndarray, limit: float, where: np.ndarray | None) -> bool:
-    """Whether floating-point numbers are certainly correct; in most cases no further check is needed."""
+    """Check quickly whether floating-point numbers are correct; if so, no further checks are needed."""
     if not isinstance(actual, np.ndarray) or actual.dtype not in (np.float64, np.float32):
         return False
     if expected.dtype.kind != "f" or actual.shape != expected.shape:
@@ -154,20 +155,20 @@ def _is_close(actual: Any, expected: np.ndarray, limit: float, where: np.ndarray
 
 
 def limit_for(expected: np.ndarray, limit: float) -> float:
-    """The largest accepted deviation for these values; the given limit unless they are large."""
+    """The largest accepted deviation for these values: the given limit, or more if they are large."""
     with np.errstate(invalid="ignore"):
         largest = float(np.abs(expected).max(initial=0)) if expected.dtype.kind == "f" else 0.0
     return max(limit, ROUNDING * largest) if np.isfinite(largest) else limit
 
 
 def is_infinite(error: object) -> bool:
-    """Whether a wrong result has infinite elements or NaN."""
+    """Whether a wrong result contains infinity or NaN."""
     actual = getattr(error, "actual", None)
     return isinstance(actual, np.ndarray) and actual.dtype.kind == "f" and not bool(np.isfinite(actual).all())
 
 
 def deviation(actual: np.ndarray, expected: np.ndarray, where: np.ndarray | None = None) -> float:
-    """The largest absolute difference of the counted elements; infinity if one of them is not finite."""
+    """The largest absolute difference between elements that count; infinity if it is not finite."""
     counted = np.broadcast_to(np.True_ if where is None else where, expected.shape)
     with np.errstate(invalid="ignore"):  # two infinite elements
         difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))[counted]
@@ -182,7 +183,7 @@ def wrong_form(
     floating: bool,
     counted: np.ndarray | None = None,
 ) -> Wrong | None:
-    """The checks before the values: type, shape, dtype, finite numbers."""
+    """Check everything except the values: type, shape, dtype, finiteness."""
     expected = f"expected  {_shape(shape)}, which is ({axes.replace(' ', ', ')})"
     if actual is None:
         return Wrong(
@@ -218,7 +219,7 @@ def _wrong_dtype(name: str, wanted: str, actual: np.ndarray) -> Wrong:
 
 
 def _said(name: str, wrong: str) -> str:
-    """A message about a tensor; the tensor's name may be a clause that ends with a comma."""
+    """Format a message about a tensor, whose name may be a clause that ends with a comma."""
     return f"{name.rstrip(',')}: {wrong}"
 
 
@@ -227,7 +228,7 @@ def _first(mask: np.ndarray) -> tuple[int, ...]:
 
 
 def _place(axes: str, index: tuple[int, ...]) -> str:
-    """An index with axis names: "[B=0, H=1, T_q=3, d_k=0]"; axes of size 1 are left out."""
+    """Format an index with axis names: "[B=0, H=1, T_q=3, d_k=0]"; axes of size 1 are left out."""
     names = axes.split()
     if len(names) != len(index):  # one of the student's results compared with another
         names = [f"axis_{number}" for number in range(len(index))]
@@ -244,7 +245,7 @@ def _count(wrong: np.ndarray, counted: np.ndarray, name: str = "") -> str:
 
 
 def _differ(wrong: np.ndarray, counted: np.ndarray, name: str = "") -> str:
-    """The number of wrong elements, followed by a verb."""
+    """Format the number of wrong elements, followed by a verb."""
     return f"{_count(wrong, counted, name)} {'differs' if int(wrong.sum()) == 1 else 'differ'}"
 
 

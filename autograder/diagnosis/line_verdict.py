@@ -1,11 +1,11 @@
-"""A failed test's verdict on the lines of a submission, as plain data that every report shows."""
+"""A failed test's verdict on the lines of a submission, as plain data for all reports."""
 
 from dataclasses import dataclass
 from enum import Enum
 
 
 class Confidence(Enum):
-    """How sure a diagnosis is, in the words of a verdict; the strongest comes first."""
+    """How certain a diagnosis is, in the words used in verdicts; the strongest come first."""
 
     PROVED = "is wrong"
     PROBABLE = "is probably wrong"
@@ -26,7 +26,7 @@ class LineMark:
 
 @dataclass(frozen=True)
 class LineVerdict:
-    """The sentences, the marks, and the named step that the first wrong line should compute."""
+    """A verdict on lines: sentences, marks, and the named step that the first wrong line should compute."""
 
     pointed: tuple[str, ...]
     marks: tuple[LineMark, ...] = ()

@@ -51,7 +51,7 @@ class Named:
 
 
 def signature(error: BaseException | None, check: int) -> Signature | None:
-    """The signature of a test's outcome, or None if the outcome says nothing about a mistake.
+    """The signature of a test's outcome, or None if the outcome reveals nothing about a mistake.
 
     Args:
         error: the exception that ended the test.
@@ -119,8 +119,9 @@ def name_mistakes(
 
     A mistake that would fail a passed test is not named. A mistake that explains all failed tests is named for all of
     them. If there is none, each test is assigned a known mistake that produces the same wrong numbers. If there are
-    several, the one that explains the most tests is chosen. An identical message is not enough here. So several
-    mistakes may be named. The verdict then lists the tests in which the mistake would look different.
+    several, the one that explains the most tests is chosen. An identical message is not enough here. If different tests
+    are assigned different mistakes, all of these are named. The verdict then lists the tests in which the mistake would
+    look different.
 
     Args:
         failed: the signature of each failed test.

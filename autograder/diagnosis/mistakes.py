@@ -1,4 +1,4 @@
-"""Known mistakes: small changes to the reference modules, each with a name and hints. Never shipped to students."""
+"""Known mistakes: small changes to the reference modules, each with a name and hints. Students never receive them."""
 
 import importlib
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Mistake:
         return self.id.partition(".")[0]
 
     def apply(self, sources: dict[str, str]) -> dict[str, str]:
-        """The reference modules with this mistake.
+        """Return the reference modules with this mistake.
 
         Raises:
             UserError: if there is no such module, or the text to change does not occur exactly once in it.

@@ -119,13 +119,13 @@ def _group(wrong: np.ndarray, counted: np.ndarray, groups: Mapping[str, np.ndarr
 
 
 def masked_by(arguments: Iterable[tuple[str, Any]]) -> list[tuple[str, np.ndarray]]:
-    """The elements affected by masks among a call's arguments: ("B", flags of sentences) or ("T", flags of positions).
+    """The elements affected by masks among a call's arguments: ("B", sentence flags) or ("T", position flags).
 
-    The masks explain the error if only these elements are wrong; for ("all T", flags), all of these must be wrong.
+    The masks explain the error if only these elements are wrong; for ("all T", flags), all of them must be wrong.
 
     A padding mask, or the lengths it is computed from, affects sentences with padding. An attention mask affects the
-    queries that may not attend to every key. With only one key to attend to, a query is right whatever its weights, so
-    the other queries get their own entry. If targets, `tgt`, are among the arguments, there is a causal mask.
+    queries that may not attend to every key. A query with only one key to attend to is right whatever its weights are,
+    so the other queries have their own entry. If the arguments include targets (`tgt`), there is also a causal mask.
     """
     affected = []
     for name, value in arguments:

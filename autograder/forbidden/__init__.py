@@ -1,1 +1,1 @@
-"""The search for ready-made parts in the source code of a submission."""
+"""The search for ready-made parts in a submission's source code."""

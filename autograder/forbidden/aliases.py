@@ -15,7 +15,7 @@ BINDING = (
 
 
 class Names:
-    """The names of a module, wherever they are bound. One name can have several meanings.
+    """The names bound anywhere in a module. One name can have several meanings.
 
     `known` maps each name to the dotted names that it may refer to; "" is an object of the module itself. `others`
     contains the names of the student's other modules.
@@ -128,7 +128,7 @@ def fold(node: ast.expr) -> str | None:
 
 
 def _unpacked(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Split `a, b = x, y` into single assignments; names unpacked from anything else have no known origin."""
+    """Split `a, b = x, y` into individual assignments; names unpacked from anything else have no known origin."""
     if isinstance(target, (ast.Tuple, ast.List)):
         same = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts)
         values = value.elts if same else [ast.Constant(None)] * len(target.elts)  # type: ignore[attr-defined]
@@ -155,7 +155,8 @@ def is_self(node: ast.AST) -> bool:
 def without_main_block(tree: ast.Module, text: str) -> ast.Module:
     """Remove the blocks `if __name__ == "__main__":` from a module. The grader neither searches nor runs them.
 
-    The search must see exactly what runs. A module without the word `__main__` is run unparsed, so it is not changed.
+    The search must see exactly the code that runs. A module without the word `__main__` is run without being parsed, so
+    it is left unchanged.
     """
     if "__main__" in text:
         tree.body = [node for node in tree.body if not _is_main_block(node)]

@@ -1,4 +1,4 @@
-"""The findings of a search in a module, and the choice of which to report if there are too many."""
+"""Findings from searching a module, and the choice of which to report if there are too many."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -22,7 +22,7 @@ def needless(module: str) -> str:
 
 
 def told_first(found: Iterable[Finding]) -> list[Finding]:
-    """Return the findings to report: forbidden ones, then the first of each kind, so that no kind is hidden."""
+    """Return the findings to report: forbidden ones first, then one of each kind, so that no kind is hidden."""
     kinds: set[str] = set()
     ordered = []
     for finding in sorted(found, key=lambda finding: finding.line):

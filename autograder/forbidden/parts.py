@@ -1,4 +1,4 @@
-"""Parts of torch by their names in a manifest: "F.layer_norm", "F.cross_entropy(label_smoothing)".
+"""Parts of torch, as named in a manifest: "F.layer_norm", "F.cross_entropy(label_smoothing)".
 
 torch offers most parts under several names: F.layer_norm, torch.layer_norm, torch.native_layer_norm, nn.LayerNorm. They
 count as one part, so names are compared by their letters only, without torch's prefixes and suffixes.

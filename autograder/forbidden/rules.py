@@ -1,7 +1,7 @@
 """The rules for graded modules, and the search for violations in the syntax tree. Nothing is imported or executed.
 
-A clear case is `forbidden`. If honest code may look the same, a person should `review` the finding. The
-search is not complete: Python has more ways to reach a name than any list can contain.
+Clear violations count as `forbidden`. If honest code could look the same, the finding is marked for a person to
+`review`. The search is not complete: Python has more ways to reach a name than any list can contain.
 """
 
 import ast
@@ -197,7 +197,7 @@ class Search:
         return [origin for origin in origins if origin and origin.split(".")[0] not in self.modules]
 
     def _value(self, node: ast.AST) -> None:
-        """Report a library stored as a value, since it can no longer be followed; plain aliases are followed."""
+        """Report a library stored as a value, since it can no longer be tracked; plain aliases are tracked."""
         _, _, parent, field = self.place
         if (
             (type(parent), field) in WITHOUT_VALUE
@@ -428,6 +428,6 @@ def _names_only(node: ast.Assign | ast.AnnAssign) -> bool:
 
 
 def _short(path: str) -> str:
-    """Abbreviate a name the way people do."""
+    """Abbreviate a name with the usual aliases, and cut it if it is too long."""
     path = path.replace("torch.nn.functional.", "F.").replace("torch.nn.", "nn.")
     return path if len(path) <= 80 else path[:80] + "..."

@@ -35,7 +35,7 @@ def parsed(text: str) -> tuple[ast.Module, list[int]]:
 
 
 def _work(statement: ast.stmt) -> int:
-    """The sum, over all nodes of a statement, of the number of ancestors; adding stops above the limit."""
+    """The total number of ancestors of all nodes in a statement; counting stops above the limit."""
     level: list[ast.AST] = [statement]
     work, depth = 0, 1
     while level and work <= WORK:

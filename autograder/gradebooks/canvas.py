@@ -28,7 +28,7 @@ WAYS = ("login", "id", "name")  # how to match students by default: the way with
 
 
 def best_way(sheet: Sheet, column: str, students: Collection[str]) -> str:
-    """Return the way of matching, from WAYS, that finds the most students.
+    """Return the matching method from WAYS that finds the most students.
 
     Raises:
         UserError: if the file is not a Canvas gradebook, or the column is not for grades.

@@ -1,4 +1,7 @@
-"""An assignment on Canvas, through its REST API, with a teacher's token (from Account, Settings, New Access Token)."""
+"""An assignment on Canvas, accessed through its REST API.
+
+This requires a teacher's token (from Account, Settings, New Access Token).
+"""
 
 import time
 from collections.abc import Sequence

@@ -33,7 +33,7 @@ class StagePoints:
 
 @dataclass(frozen=True)
 class Details:
-    """Details of a submission besides its points."""
+    """Details of a submission other than its points."""
 
     stages: tuple[StagePoints, ...] = ()
     comments: tuple[str, ...] = ()  # comments by the staff
@@ -141,7 +141,7 @@ def _entries(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def graders(entries: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return a note if students were graded with different versions of the tests; empty if all had the same version.
+    """Return a note if students were graded with different versions of the tests; otherwise return no note.
 
     Args:
         entries: the students' records written by batch.
@@ -161,7 +161,7 @@ def graders(entries: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def reviewed(report: dict[str, Any], decisions: list[Decision]) -> dict[str, Any]:
-    """Return a report with the points that the staff changed."""
+    """Apply the staff's changes of points to a report and return it."""
     changed = {decision.test for decision in changing(decisions)}
     for stage in report["stages"]:
         for test in stage["tests"]:

@@ -1,7 +1,8 @@
 """The final grades for a term, and how they are calculated: late days, slip days, dropped assignments, weights.
 
-Pure functions with exact numbers. Each assignment's grade is computed according to its policy, as a percentage of
-full marks. The lowest grades are dropped. The weighted average of the rest is rounded half up, to two decimal places.
+All functions are pure and use exact numbers. Each assignment's grade is computed according to its policy, as a
+percentage of full marks. The lowest grades are dropped. The weighted average of the rest is rounded half up, to two
+decimal places.
 """
 
 from collections import Counter
@@ -21,7 +22,7 @@ from autograder.gradebooks.people import People
 
 @dataclass(frozen=True)
 class Assessed:
-    """An assignment of the term, with the data of each student that the grades depend on."""
+    """An assignment of the term, with all student data that the grades depend on."""
 
     name: str
     policy: Policy
@@ -96,7 +97,7 @@ def slip_days(term: Sequence[Assessed], budget: int, each: int | None) -> dict[s
     """Return the slip days that students use, by assignment and normalised name.
 
     They are used automatically, in the order of the deadlines; each assignment uses as many as it needs. Work that is
-    too late to get any points uses none.
+    too late to earn any points uses none.
 
     Args:
         budget: a student's slip days for the whole term.

@@ -1,7 +1,7 @@
-"""The grading policy: compute a grade from points, with extra credit and late days. Pure functions, exact numbers.
+"""The grading policy: compute a grade from points, with extra credit and late days. All functions are pure.
 
 Extra credit is added, and the sum is capped if the policy says so. Then the late penalty is subtracted, and the rest
-is scaled to full marks in the gradebook. Only then is it rounded half up, to two decimal places.
+is scaled to full marks in the gradebook. Only then is it rounded half up, to two decimal places. All numbers are exact.
 """
 
 from collections.abc import Iterable, Mapping
@@ -146,7 +146,7 @@ def grade_of(
 
 
 def unknown_names(policy: Policy, times: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Return notes on extensions and times that match nobody, since names are often misspelt.
+    """Return notes on extensions and submission times whose names match nobody; names are often misspelt.
 
     Args:
         times: the normalised names for which there is a time.

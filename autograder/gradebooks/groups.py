@@ -32,7 +32,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Groups:
-    """The groups of a class. By default there are none, and everybody works alone."""
+    """The groups of a class. By default, there are no groups and everybody works alone."""
 
     students: dict[str, tuple[str, ...]] = field(default_factory=dict)  # group -> students, as written
 

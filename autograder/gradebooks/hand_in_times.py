@@ -85,7 +85,7 @@ def read_moment(text: str, zone: tzinfo | None) -> datetime:
 
 
 def timestamps(found: Iterable[Found], assignment: str) -> tuple[dict[str, datetime], list[str]]:
-    """Return nbgrader's timestamps next to the submissions, by normalised name, and notes on unreadable ones.
+    """Return nbgrader's timestamps for the submissions, by normalised name, and notes on unreadable ones.
 
     Students without such a file, or with an unreadable one, are left out. Students can add the file themselves, so
     a bad file must not stop the grading of the class. As in nbgrader, a timestamp without a zone is UTC.
@@ -125,7 +125,7 @@ def hand_in_times(
 
 
 def of_members(times: Mapping[str, datetime], submissions: Mapping[str, str]) -> dict[str, datetime]:
-    """Give all members of a group the same time: their submission's, or else the latest of their own times.
+    """Set the same time for all members of a group: their submission's, or else the latest of their own times.
 
     Args:
         times: submission times, by the normalised name of a submission or a student.

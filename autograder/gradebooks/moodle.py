@@ -76,7 +76,7 @@ def moodle_roster(sheet: Sheet, matched_by: str, zone: tzinfo | None) -> Roster:
 
 
 def handed_in(sheet: Sheet, students: list[int], zone: tzinfo) -> dict[int, datetime]:
-    """Return the times of the last changes, to the minute; unreadable dates are left out."""
+    """Return the times of students' last changes, to the minute; unreadable dates are left out."""
     at, times = sheet.column(HANDED_IN), {}
     for row in students:
         for form in DATES:

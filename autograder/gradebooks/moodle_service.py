@@ -1,4 +1,6 @@
-"""An assignment on Moodle, through its web service. An administrator must enable the service and issue a token.
+"""An assignment on Moodle, accessed through its web service.
+
+An administrator must enable the service and issue a token.
 
 Functions that the token must be allowed to call: mod_assign_get_assignments, mod_assign_list_participants,
 mod_assign_get_user_mappings, mod_assign_get_submissions, mod_assign_get_grades, mod_assign_get_submission_status,

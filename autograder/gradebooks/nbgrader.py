@@ -76,7 +76,7 @@ def place_of(url: str) -> Place:
 
 @contextlib.contextmanager
 def opened(place: Place, assignment: Assignment) -> Iterator[Any]:
-    """Open nbgrader's gradebook. It must already contain the assignment, from `nbgrader generate_assignment`.
+    """Open nbgrader's gradebook. It must already contain the assignment, created by `nbgrader generate_assignment`.
 
     Raises:
         UserError: if it cannot be used, or has different stages or points.

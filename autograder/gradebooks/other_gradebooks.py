@@ -2,7 +2,7 @@
 
 Brightspace: OrgDefinedId and Username begin with "#", grade items are called "NAME Points Grade <Numeric MaxPoints:100
 ...>", and the last column, End-of-Line Indicator, is "#". Blackboard: grade columns are called "NAME [Total Pts: 100
-Score] |12345"; an upload is matched by the number. Totals ("up to 100") are computed by the platform.
+Score] |12345"; uploads are matched by this number. Totals ("up to 100") are computed by the platform.
 """
 
 import re

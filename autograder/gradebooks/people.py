@@ -15,13 +15,13 @@ WAYS = (*canvas.ALIASES, "name")  # values of `match` that are valid for every r
 
 @dataclass(frozen=True)
 class People:
-    """The students of a course. Without a roster, students are called by the names of their submissions."""
+    """The students of a course. Without a roster, students are identified by the names of their submissions."""
 
     names: tuple[str, ...] = ()  # in the order of the roster
     _by_key: Mapping[str, str] = field(default_factory=dict)  # a normalised cell of a row -> the name in that row
 
     def name(self, submission: str) -> str:
-        """Return the name of the student who handed in a submission, or its own name if no student is found."""
+        """Return the name of the student who handed in a submission, or the submission's name if none is found."""
         parts = (
             submission,
             *(read(submission) for room in (canvas, moodle) for read in (room.number_in, room.name_in)),
@@ -29,7 +29,7 @@ class People:
         return next((self._by_key[key] for part in parts if (key := normal(part)) in self._by_key), submission)
 
     def called(self, submissions: Iterable[str]) -> dict[str, str]:
-        """Return the name of the student for each submission.
+        """Return the student's name for each submission.
 
         Moodle appends a number, which differs between assignments, to the full name. The number is dropped, unless two
         students in an assignment have the same name.

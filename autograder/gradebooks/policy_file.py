@@ -1,4 +1,4 @@
-"""Read the grading policy from a TOML file. Error messages name the key and the remedy."""
+"""Read the grading policy from a TOML file. Error messages name the key and explain how to fix it."""
 
 import sys
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ def read_policy(path: Path) -> Policy:
 
 
 def policy_of_course(config: CourseConfig, assignment: str) -> Policy:
-    """Return the policy in course.toml for an assignment: its own keys take precedence over [late] and [grade].
+    """Return an assignment's policy from course.toml; its own keys take precedence over [late] and [grade].
 
     Raises:
         UserError: if something in it is wrong.
@@ -71,14 +71,14 @@ def policy_of_course(config: CourseConfig, assignment: str) -> Policy:
 
 
 def policy_from(grade: "Table", late: "Table") -> Policy:
-    """Return the policy from two tables; without a deadline, nothing is late."""
+    """Return the policy that two tables define; without a deadline, nothing is late."""
     extra = grade.choice("extra_credit", ("counts", "capped"))
     worth = grade.number("points", 1, 10_000) if "points" in grade.entries else None
     return Policy(read_late(late) if "deadline" in late.entries else None, extra == "capped", worth)
 
 
 def read_late(table: "Table") -> Late:
-    """Read the table [late]."""
+    """Read the [late] table."""
     zone = table.zone("timezone")
     deadline = table.moment("deadline", zone)
     last = table.moment("last", zone) if "last" in table.entries else None
@@ -105,7 +105,7 @@ def read_late(table: "Table") -> Late:
 
 
 class Table:
-    """A table of the policy file.
+    """A table in the policy file.
 
     Raises:
         UserError: in all methods, if the table is wrong.

@@ -1,6 +1,6 @@
 """Send the grades of a class to a learning platform.
 
-Grades that have arrived are not sent again, so a stopped run can continue.
+Grades that have arrived are not sent again, so an interrupted run can be resumed.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,7 +42,7 @@ class Change:
 
 
 class Platform(Protocol):
-    """An assignment on a learning platform. All methods raise UserError if the platform refuses."""
+    """An assignment on a learning platform. All methods raise UserError if the platform refuses a request."""
 
     title: str
     notes: list[str]

@@ -21,7 +21,7 @@ FEEDBACK = "Autograder: "  # the start of our feedback, so that a later export r
 
 @dataclass
 class Roster:
-    """A gradebook in a CSV file: the rows of the students and the column for the grades."""
+    """A gradebook in a CSV file: the students' rows and the column for the grades."""
 
     sheet: Sheet
     column: int

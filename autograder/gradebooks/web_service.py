@@ -60,7 +60,7 @@ class Service:
         once: bool = False,
         bearer: bool = True,
     ) -> tuple[Any, str]:
-        """Return the answer and the address of its next page, if it has one.
+        """Return the response and the address of its next page, if there is one.
 
         Args:
             path: relative to the address, or a full address below it.
@@ -108,7 +108,7 @@ class Service:
 
 
 def _next(links: str) -> str:
-    """Return the address of the next page in a Link header: <address>; rel="next"."""
+    """Return the next page's address from a Link header of the form <address>; rel="next"."""
     for link in links.split(","):
         address, _, relation = link.partition(";")
         if 'rel="next"' in relation:

@@ -1,8 +1,8 @@
-"""Repeat a test that failed with NaN, with a large finite number in the code instead of infinity.
+"""Repeat a test that failed with NaN, replacing infinity in the code with a large finite number.
 
-A mask that forbids every key of a query leaves the softmax only -inf, and the result is NaN. The NaN then hides
-the numbers by which a mistake in a mask is recognised; with -1e9, they would be visible. So the test is run again with
-all infinities in the code replaced, and the new outcome is compared with known mistakes.
+If a mask forbids every key of a query, all inputs to the softmax are -inf and its result is NaN. The NaN then hides the
+numbers by which a mistake in a mask is recognised; with -1e9, they would be visible. The test is therefore run again
+with all infinities in the code replaced, and the new outcome is compared with known mistakes.
 """
 
 import ast
@@ -25,7 +25,7 @@ LIBRARIES = ("math", "torch", "np", "numpy")
 def shown_finite(case: StageTestCase, error: BaseException | None, stage: Stage) -> tuple[Signature, Code] | None:
     """Rerun a test that failed with NaN, with infinities replaced; return the signature and the changed code.
 
-    Return None if the code has no infinities, or if the repeated test does not fail with wrong numbers. `case` is
+    Return None if the code contains no infinity, or if the repeated test does not fail with wrong numbers. `case` is
     restored afterwards.
     """
     if not isinstance(error, Incorrect) or not isinstance(error.actual, np.ndarray):
@@ -48,7 +48,7 @@ def shown_finite(case: StageTestCase, error: BaseException | None, stage: Stage)
 
 
 def without_infinity(code: Code) -> Code | None:
-    """Return the code with infinity replaced by a large number; None if it has no infinity."""
+    """Return the code with infinity replaced by a large number; None if it contains no infinity."""
     changed = {}
     for module in code.modules:
         try:

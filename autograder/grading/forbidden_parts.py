@@ -89,7 +89,7 @@ def check_submission(submission: Submission, assignment: Assignment, workers: Wo
 
 
 def parts_of(assignment: Assignment) -> list[str]:
-    """Return all parts of torch that an assignment's manifest names."""
+    """Return all parts of torch that are named in an assignment's manifest."""
     return sorted({part for stage in assignment.stages for part in (*stage.forbids, *stage.allows)})
 
 
@@ -171,8 +171,8 @@ def _finding(forbidden: Any, line: Any, scope: Any, what: Any, parts: Any) -> Fi
 def known_functions(assignment_name: str) -> dict[str, Bag]:
     """Return the fingerprints of the functions that students could copy from the handout.
 
-    These are the stand-ins of all assignments (the functions that students write, and private helpers), and the
-    functions of `course` that compute with the parts of a model.
+    These are the stand-ins of all assignments (functions that students write, and private helpers), and the
+    functions in `course` that compute with parts of a model.
     """
     known = {}
     for assignment in assignments().values():

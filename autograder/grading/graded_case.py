@@ -54,7 +54,7 @@ class StageTestCase(unittest.TestCase):
     checks = 0  # checks so far; the number of the failed check is part of its signature
 
     def stored(self, prefix: str) -> dict[str, np.ndarray]:
-        """Return the stored tensors whose names start with `prefix` and a slash; the keys are the rest of their names.
+        """Return the stored tensors whose names start with `prefix` and a slash, keyed by the rest of the name.
 
         Raises:
             LookupError: if there are none, or a requested tensor is missing.
@@ -70,7 +70,7 @@ class StageTestCase(unittest.TestCase):
         """Run a part of the test that has its own points in the manifest. If it fails, the test goes on.
 
         Parts must not depend on each other: if two parts need the same value, compute it before the first of them.
-        After a call that timed out, no further part is run.
+        After a call that timed out, no further parts are run.
         """
         if name not in self.stage.parts.get(self._testMethodName, {}):
             raise LookupError(f"the manifest names no part {name!r} of {self._testMethodName}")
@@ -89,7 +89,7 @@ class StageTestCase(unittest.TestCase):
             self.outcomes[name] = (error, self.checks)
 
     def note_recipe(self, error: BaseException | None) -> None:
-        """Attach to an error the recipe for repeating the last call."""
+        """Attach the recipe for repeating the last call to an error."""
         if isinstance(error, (Incorrect, StudentFault)) and error.recipe is None:
             error.recipe = self.student.recipe()
 
@@ -101,7 +101,7 @@ class StageTestCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def minor(self) -> Iterator[None]:
-        """If the block fails only with a side effect, the test goes on and loses the fraction `MINOR` of its points."""
+        """If the block fails only because of a side effect, the test goes on and loses `MINOR` of its points."""
         try:
             yield
         except Incorrect as error:
@@ -149,7 +149,7 @@ class StageTestCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def only_warn(self, graded: bool = True) -> Iterator[None]:
-        """Turn a failure in the block into a warning, without loss of points.
+        """Turn a failure in the block into a warning that costs no points.
 
         The warning states whether the hidden test grades this failure.
 
@@ -193,11 +193,11 @@ class StageTestCase(unittest.TestCase):
             raise Incorrect(wrong, self.student.last_call, actual, where, expected, axes)
 
     def masked(self) -> list[tuple[str, np.ndarray]]:
-        """Return the elements that the masks of the last call affect, for each mask."""
+        """Return, for each mask of the last call, the elements that it affects."""
         return masked_by(self.student.last_inputs)
 
     def steady(self) -> None:
-        """Fail if repeating the last call on a new object gives a different result; this explains a wrong result."""
+        """Fail if repeating the last call on a new object returns a different result, which explains a wrong result."""
         if self.explains and (why := CHANGING.get(self.student.changing(alike))):
             raise Incorrect(why, self.student.last_call)
 
@@ -206,7 +206,8 @@ class StageTestCase(unittest.TestCase):
     ) -> Callable[..., np.ndarray]:
         """Return a function like `model` that returns only some columns of the scores, or the best column of each row.
 
-        It fails unless the scores are finite numbers of this shape. The worker selects the columns, so it sends less.
+        The function fails unless the scores are finite and have this shape. The worker selects the columns, so less
+        data is sent.
         """
 
         def call(method: str | None = None, **inputs: Any) -> np.ndarray:
@@ -222,7 +223,7 @@ class StageTestCase(unittest.TestCase):
         return call
 
     def assert_form(self, actual: Any, shape: tuple[int, ...], name: str, axes: str, infinite: bool = False) -> None:
-        """Fail unless `actual` is a floating-point tensor of this shape, with finite numbers unless `infinite`."""
+        """Fail unless `actual` is a floating-point tensor of this shape. `infinite` allows infinity and NaN."""
         self.checks += 1
         counted = np.zeros(shape, dtype=bool) if infinite else None
         if wrong := wrong_form(name, axes, actual, shape, floating=True, counted=counted):
@@ -238,7 +239,7 @@ class StageTestCase(unittest.TestCase):
         operation: str = "",
         recipe: CallReplay | None = None,
     ) -> NoReturn:
-        """Fail with a message in the student's terms.
+        """Fail with a message for the student.
 
         Args:
             actual: the wrong numbers, if any.
@@ -287,7 +288,7 @@ class StageTestCase(unittest.TestCase):
         where: np.ndarray | None = None,
         batch: bool = True,
     ) -> bool:
-        """Warn like `warn_of_changes`, and also if gradients do not match the slopes of the result; see `side_effects`.
+        """Warn as `warn_of_changes` does, and also if gradients do not match the result's slopes; see `side_effects`.
 
         Args:
             weights: the weights that the model was loaded with.

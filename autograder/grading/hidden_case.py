@@ -23,7 +23,7 @@ SHARP = 2.0  # sharper attention shows mistakes more clearly
 
 
 class ReferenceFault(Exception):
-    """The reference did not return a result: a fault of the grader, not of the student."""
+    """The reference did not return a result, which is the grader's fault and not the student's."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class HiddenTestCase(StageTestCase):
     def derived(self, purpose: str) -> int:
         """Derive a number from the seed, for one purpose within this test.
 
-        A worker may see it, or random numbers drawn from it. They do not reveal the seed or the other tests, since
-        SHA-256 cannot be inverted.
+        A worker may see this number, or random numbers drawn from it. Neither reveals the seed or the other tests,
+        since SHA-256 cannot be inverted.
         """
         text = f"{self.seed} {self._testMethodName} {purpose}".rstrip()
         return int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
@@ -87,7 +87,7 @@ class HiddenTestCase(StageTestCase):
         return [int(size) for size in low + self.rng.permutation(high - low + 1)[:number]]
 
     def lengths(self, B: int, T: int) -> np.ndarray:
-        """Return random lengths of B sentences. One is T; if there are several, at least one other is shorter."""
+        """Return random lengths for B sentences. One length is T; if there are several, at least one is shorter."""
         lengths = self.rng.integers(1, T + 1, size=B)
         lengths[0] = T
         lengths[1:2] = self.rng.integers(1, max(T, 2))
@@ -102,7 +102,7 @@ class HiddenTestCase(StageTestCase):
         self.student.seed(self.derived(f"{self.current} {purpose}") % 2**56)
 
     def in_turn(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-        """Return lengths and masks of four batches: a short one, a long one, a different short one, the first again.
+        """Return lengths and masks of four batches: short, long, short but different, and the first one again.
 
         A call to an object must not depend on earlier calls. The two short masks differ in every row but allow the
         first key; a short batch has 2 sentences of up to 3 positions.

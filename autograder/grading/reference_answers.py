@@ -16,8 +16,8 @@ Answers = dict[str, list[tuple[Any, Any]]]
 class AnswerBook:
     """The reference's answers to the hidden tests for one seed.
 
-    The student's code can end a hidden test, but its calls do not otherwise depend on it. So a test of the reference
-    against itself makes all the calls.
+    The student's code can end a hidden test, but the test's calls do not otherwise depend on this code. Testing the
+    reference against itself therefore makes all the calls.
 
     Args:
         ahead: whether to record the answers before a test is run, which pays off for a class. Otherwise the test
@@ -29,7 +29,10 @@ class AnswerBook:
         self._answers: dict[tuple[str, str], Answers | None] = {}
 
     def of(self, stage: Stage, test: str, dtype: str) -> Answers | None:
-        """Return the answers for one test; None if the reference fails it. Then the test must query the reference."""
+        """Return the answers for one test, or None if the reference fails it.
+
+        In that case, the test must query the reference.
+        """
         if (test, dtype) not in self._answers:
             self._answers[test, dtype] = self._record(stage, test, dtype)
         return self._answers[test, dtype]

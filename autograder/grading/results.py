@@ -13,7 +13,7 @@ NOT_JUDGED = "not judged"  # the message of a part begins with this if it needs 
 
 @dataclass(frozen=True)
 class PartResult:
-    """The outcome of a part of a test, with its own points."""
+    """The outcome of a part of a test that has its own points."""
 
     name: str
     status: str
@@ -55,7 +55,7 @@ class TestResult:
         return replace(self, pointed=verdict.pointed, marks=verdict.marks, fault_step=verdict.step)
 
     def guarded_by(self, hidden: "TestResult") -> "TestResult":
-        """Combine this outcome of a visible test with that of the hidden test that guards its points.
+        """Combine this outcome of a visible test with that of the hidden test that shares its points.
 
         A part earns its points if it passes in both tests. If the visible test failed, its messages are kept.
         """
@@ -118,7 +118,7 @@ class Report:
 
     @property
     def faulty(self) -> bool:
-        """Whether the grader itself failed somewhere."""
+        """Whether the grader itself failed at any point."""
         extra = (self.end_to_end,) if self.end_to_end else ()
         return any(test.status == "fault" for test in (*self.tests, *extra))
 

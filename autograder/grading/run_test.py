@@ -32,7 +32,7 @@ class Unanswered(Exception):
 
 
 class Collector(unittest.TestResult):
-    """Keeps the exception of the one test that is run."""
+    """Keeps the exception raised by the one test that is run."""
 
     error: BaseException | None = None
 
@@ -151,7 +151,7 @@ def run_test(
 
 
 def _warned(case: StageTestCase, graded: bool) -> list[str]:
-    """Return the new warnings that hidden tests grade (or do not grade), in lines, and a sentence about this."""
+    """Return lines with new warnings, and a sentence that says whether hidden tests grade them (`graded`)."""
     calls: dict[str, tuple[str, ...]] = {}  # message -> lines, of the first call with this warning
     before = frozenset(case.already_warned or ())
     for error, _ in (warning for warning in case.warnings if warning.graded == graded):
@@ -203,7 +203,7 @@ def _with_code(case: StageTestCase, code: Code) -> tuple[BaseException | None, s
 def _of_parts(case: StageTestCase, error: BaseException | None, worth: Mapping[str, float]) -> dict[str, Outcome]:
     """Return the outcome of each part of a test; a test without parts has one outcome, named "".
 
-    An error that ended the test counts for all parts that were not run; a fault of the grader counts for every part.
+    An error that ended the test applies to all parts that were not run; a fault of the grader applies to every part.
     """
     missing = sorted(worth.keys() - case.outcomes.keys())
     if missing and error is None and case.few is None and not case.hidden:
@@ -220,7 +220,7 @@ def gets_further(
 ) -> tuple[bool, str]:
     """Check whether a test passes its failed check with a different `Student`. `case` is restored afterwards.
 
-    A test whose call has a smaller version uses only a few sentences.
+    If the error has a smaller call that fails in the same way, the test uses only a few sentences.
 
     Args:
         error: the error that ended the test, or that of its first failed part.
@@ -254,7 +254,7 @@ def gets_further(
 
 
 def passes(case: StageTestCase, student: Student) -> bool:
-    """Whether a test passes with a different `Student`, or the outcome is unknown. `case` is restored afterwards."""
+    """Whether a test passes, or has an unknown outcome, with a different `Student`. `case` is restored afterwards."""
     before, results_before = case.student, (case.checks, case.outcomes, case.warnings)
     case.student = student
     try:

@@ -1,4 +1,4 @@
-"""Check that a call does not keep state for the next call, and does not cut off the gradients.
+"""Check that a call neither keeps state for the next call nor cuts off the gradients.
 
 Both are checked without stored values. The sentences of a batch are independent, so reversing the batch must reverse
 the results, unless the first call has left some state. A gradient is a slope: two more calls show how much the results

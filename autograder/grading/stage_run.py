@@ -39,7 +39,7 @@ STRICT = False  # whether errors in explanations are raised, as in the grader's 
 
 @contextlib.contextmanager
 def _only_explains() -> Iterator[None]:
-    """A block that affects neither points nor messages: if it fails, only the verdict on lines is lost."""
+    """Run a block whose failure affects neither points nor messages, but only loses the verdict on lines."""
     try:
         yield
     except Exception:
@@ -48,7 +48,7 @@ def _only_explains() -> Iterator[None]:
 
 
 class Attempt(NamedTuple):
-    """A run of a test: its result, its error, the number of checks that were reached, and the precision."""
+    """One run of a test: its result, its error, the number of checks reached, and the precision."""
 
     result: TestResult
     error: BaseException | None
@@ -118,7 +118,7 @@ class StageRun:
             self.clock.end()
 
     def make_students(self) -> None:
-        """Create the `Student` objects that run the tests: the usual one, and others for code that fails with it."""
+        """Create the `Student` objects that run the tests: the default one, and others for code that fails with it."""
         stage, workers = self.stage, self.workers
         code = code_of_stage(self.submission, stage, self.assignment, self.reported, self.forbidden)
         # Correct code that computes partly in float32 fails in float64; it is correct in the students' own precision.
@@ -191,14 +191,14 @@ class StageRun:
 
     @functools.cached_property
     def unsearched(self) -> str:
-        """Why the stage's modules are not searched for the wrong line; "" if they are."""
+        """The reason why the stage's modules are not searched for the wrong line; "" if they are."""
         sources = self.students[0].code.sources
         reasons = ((module, too_large(sources[module])) for module in self.students[0].code.modules)
         return next((f"No line is named: {module}.py has {reason}." for module, reason in reasons if reason), "")
 
     @functools.cached_property
     def names_precision(self) -> bool:
-        """Whether a module of the stage names the precision of one of its computations."""
+        """Whether a module of the stage explicitly sets the precision of a computation."""
         code = self.students[0].code
         return any(PRECISION.search(code.sources[module]) for module in code.modules)
 

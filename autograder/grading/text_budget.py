@@ -1,4 +1,4 @@
-"""Limit the length of the text in a test's result, since a student's program can make messages too long to read."""
+"""Limit the length of the text in a test's result, since a student's program can produce messages that are too long."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ CUT = " ... (cut)"
 
 
 def shortened(text: str, most: int) -> str:
-    """Cut a text to this many characters, and remove NUL characters, which end strings in some other programs."""
+    """Cut a string to this many characters, and remove NUL characters, which end strings in some other programs."""
     text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
     return text if len(text) <= most else text[: most - len(CUT)] + CUT
 

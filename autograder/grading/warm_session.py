@@ -21,11 +21,11 @@ def foreign_code() -> bool:
 
 
 class Ended(Exception):
-    """The grading was stopped before it was finished."""
+    """Grading was stopped before it finished."""
 
 
 class Session:
-    """Grades stages, using the modules in a folder. Every verdict comes from a fresh worker and from the current files.
+    """Grades stages, using the modules in a folder. Every verdict is computed in a fresh worker from the current files.
 
     The warm process, which has imported torch and contains no student code, starts with the first verdict. `close`
     stops it; otherwise it ends with this process.
@@ -38,7 +38,7 @@ class Session:
         self._ended = False
 
     def grade(self, folder: Path, stages: Sequence[Stage] | None = None, jobs: int = 1) -> Report:
-        """Grade stages, by default all; an interrupt stops the grading.
+        """Grade stages, all by default; an interrupt stops the grading.
 
         Raises:
             UserError: if the folder is missing or contains none of the modules.

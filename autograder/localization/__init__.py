@@ -1,4 +1,4 @@
-"""Fault localisation: after a failed test, find the faulty line by comparing values, and prove it by repeated calls.
+"""Fault localisation: after a failed test, find the faulty line by comparing values, and prove it by repeating calls.
 
 `localize` is the pipeline. It records the failed call, aligns its values with those of correct code, suspects the lines
 that turn right inputs into a wrong value, and tries small edits there. It reports only what the evidence supports.
@@ -178,7 +178,7 @@ def _repeated(failure: Failure, stage: Stage, source: Source) -> Diagnosis | Non
 
 
 def _unsteady(error: Incorrect) -> str:
-    """Why a call is not reproducible, according to the test: "random", "unfilled" or "kept"; else ""."""
+    """The reason why a call is not reproducible, according to the test: "random", "unfilled" or "kept"; else ""."""
     message = " ".join((error.wrong.message, *error.wrong.details))
     if not message.startswith(("two calls with the same inputs", "the result depends on earlier calls")):
         return ""

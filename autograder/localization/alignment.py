@@ -59,7 +59,7 @@ class Alignment:
     used: np.ndarray  # (n,) whether the result, or the exception, depends on it
 
     def row(self, node: int) -> int:
-        """The row of a node; -1 if correct code has no such value, -2 if a match proves nothing."""
+        """The row of a node; -1 if correct code computes no such value, -2 if a match proves nothing."""
         return -2 if self.trivial[node] or self.unknown[node] else int(self.rows[node])
 
     @cached_property
@@ -114,7 +114,7 @@ class Alignment:
         ]
 
     def lines_right(self, until: int) -> list[tuple[Line, tuple[str, ...]]]:
-        """The lines whose values are all right, not by chance, in order. Each comes with the steps computed there."""
+        """The lines whose values are all right, not just by chance, in order; each with the steps computed there."""
         names: dict[Line, list[str]] = {}
         wrong: set[Line] = set()
         for node, line in enumerate(self.trace.lines):
@@ -233,7 +233,7 @@ def _strange(trace: Trace, rows: np.ndarray, trivial: np.ndarray, sizes: np.ndar
 
 
 def _passed_on(trace: Trace, node: int, plain: np.ndarray) -> bool:
-    """Whether a number is merely renamed, for instance as an argument."""
+    """Whether a number is only passed on under a new name, for instance as an argument."""
     inputs = trace.inputs[node]
     return (
         bool(plain[node]) and len(inputs) == 1 and bool((trace.signatures[node] == trace.signatures[inputs[0]]).all())
@@ -241,7 +241,7 @@ def _passed_on(trace: Trace, node: int, plain: np.ndarray) -> bool:
 
 
 def _binary(values: np.ndarray, plain: np.ndarray) -> np.ndarray:
-    """Mark tensors of zeros and ones. A signature maps 1 to 1/2, so that the mean square is half the mean."""
+    """Mark tensors of zeros and ones. In a signature, 1 becomes 1/2, so the mean square is half the mean."""
     half = np.abs(values[:, 1] - values[:, 0] / 2) < 1e-9
     binary: np.ndarray = ~plain & half & (np.abs(values[:, 2] - values[:, 0] / 4) < 1e-9)
     return binary
@@ -257,8 +257,8 @@ def _weak(
 ) -> np.ndarray:
     """Mark values that may match by chance.
 
-    These are masks that correct code lacks or also has inverted, positions chosen by argmax or sampling, tiny and huge
-    numbers, and constants computed from other values.
+    These are masks that correct code lacks or also has in inverted form, positions chosen by argmax or sampling,
+    tiny and huge numbers, and constants computed from other values.
     """
     means = np.nan_to_num(trace.signatures[:, :1], nan=9.0)
     opposite = reference.find(np.nan_to_num((0.5 - means) * 0.5 ** np.arange(MEANS), nan=9.0), MEANS) >= 0

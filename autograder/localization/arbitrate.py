@@ -4,7 +4,7 @@
 |---|---|
 | an edit of a suspected line fixes the call | the line is wrong |
 | an edit of one line that is not suspected fixes the call | the line is probably wrong |
-| edits of two lines fix it | one of them may be wrong |
+| edits of two lines fix the call | one of the two may be wrong |
 | an edit of one line fixes the call, and breaks another test | the line is probably wrong |
 | a suspect with correct inputs, where a known step, call or use is missing | the line is probably wrong |
 | a suspect with correct inputs, where nothing known is missing, or another function ran | the line may be wrong |
@@ -69,7 +69,7 @@ def arbitrate(suspects: Sequence[Suspect], repairs: Sequence[Repair]) -> Diagnos
 
 
 def _confidence(suspect: Suspect) -> Confidence:
-    """The confidence in a suspect without a repair. A wrong value alone may come from a number that no trace shows."""
+    """The confidence in a suspect without a repair. A wrong value alone may come from a number that is in no trace."""
     expects = suspect.kind in ("call", "discarded") or (suspect.step and not suspect.before and not suspect.runs_own)
     return Confidence.PROBABLE if expects else Confidence.POSSIBLE
 

@@ -1,4 +1,4 @@
-"""Statements of a submission, as a verdict shows them."""
+"""Statements of a submission, as shown in a verdict."""
 
 from collections.abc import Mapping
 

@@ -30,7 +30,7 @@ Names = dict[str, dict[str, str]]  # "module.Class.method" -> expression -> name
 
 
 def named_reference(chosen: Assignment, stage: Stage) -> Code:
-    """The code of the reference with named steps."""
+    """The reference's code with named steps."""
     solution = read_submission(chosen.solution, chosen)
     named = with_names(solution.sources, read_names(chosen.folder))
     return code_of_stage(Submission("reference", named), stage, chosen, {})

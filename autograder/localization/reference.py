@@ -102,7 +102,7 @@ def constant(signatures: np.ndarray) -> np.ndarray:
 
 
 def unusual(signatures: np.ndarray) -> np.ndarray:
-    """Whether all elements of a tensor are the same number, and not one of the common ones: 0, 1, -inf."""
+    """Whether all elements of a tensor are the same number, and not a common one: 0, 1, -inf."""
     usual = np.isin(np.round(np.nan_to_num(signatures[:, 0]), 3), (-1.0, 0.0, 0.5, 1.0))
     result: np.ndarray = constant(signatures) & ~no_tensor(signatures) & ~usual & np.isfinite(signatures[:, 0])
     return result
@@ -115,7 +115,7 @@ def no_tensor(signatures: np.ndarray) -> np.ndarray:
 
 
 def given_to(call: Call, rows: Callable[[int], int]) -> Rows:
-    """The inputs of a call, as rows: in order for a function; sorted for a module, which may get them by keyword.
+    """The inputs of a call, as rows: in order for a function; sorted for a module, which may receive them by keyword.
 
     Args:
         rows: returns the row of a node; -2 if the node is ignored, since it has no numbers or they are all equal.
@@ -184,7 +184,7 @@ def trace_of_reference(
 
 
 class _Table:
-    """The different signatures of several traces, numbered in the order in which they first occur."""
+    """The distinct signatures in several traces, numbered in the order in which they first occur."""
 
     def __init__(self) -> None:
         self.rows: list[np.ndarray] = []
@@ -215,7 +215,7 @@ def _telling_rows(trace: Trace, usable: np.ndarray, last: int, row: Callable[[np
 
 
 def in_progress(trace: Trace) -> set[int]:
-    """Lists and dictionaries that are still growing: no other program needs to have the same half-filled list."""
+    """Lists and dictionaries that are still growing: a correct program need not have the same half-filled list."""
     others = no_tensor(trace.signatures) & (trace.signatures[:, -1] == OF_OTHERS)
     return {
         source

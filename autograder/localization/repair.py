@@ -1,4 +1,4 @@
-"""Prove a suspicion by repeating the failed call with small edits, the nearest lines first.
+"""Prove a suspicion by repeating the failed call with small edits, starting with the nearest lines.
 
 An edit counts if the call then returns the correct result and the test gets further. The budget is counted in
 operations, since a time limit would change verdicts on slower machines.
@@ -105,7 +105,7 @@ class RepairSearch:
         return known and texts and (case.trace.ending.ran <= LARGE_CALL or bool(self.known))
 
     def _fixes(self, edit: SmallChange, trials: Trials, case: Case) -> bool:
-        """Whether the call returns the correct result with an edit."""
+        """Whether the call returns the correct result after an edit."""
         results = self._results(edit, trials)
         before, now = (
             sum(map(math.prod, shapes)) for shapes in (case.trace.ending.shapes, [result.shape for result in results])
@@ -150,7 +150,7 @@ class RepairSearch:
             return ()
 
     def close(self) -> None:
-        """End the worker."""
+        """Stop the worker."""
         if self.student is not None:
             self.student.close()
             self.student = None

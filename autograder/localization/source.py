@@ -1,4 +1,4 @@
-"""Facts about a line from the source code: its function, the names it uses, whether its result is used."""
+"""Facts about a line from the source code: its function, the names it uses, and whether its result is used."""
 
 import ast
 from collections.abc import Collection, Mapping
@@ -37,7 +37,7 @@ class Source:
         return by_file
 
     def function(self, line: Line) -> tuple[str, ast.FunctionDef] | None:
-        """The function around a line, with its path."""
+        """The function that contains a line, with its path."""
         for path, node in self.functions.get(line.file, {}).items():
             if node.lineno <= line.number <= (node.end_lineno or node.lineno):
                 return path, node

@@ -102,7 +102,7 @@ def _last(alignment: Alignment) -> int:
 
 
 def around(trace: Trace, call: int) -> list[int]:
-    """The calls that contain a call, the innermost first."""
+    """The calls that enclose a call, innermost first."""
     calls: list[int] = []
     while call >= 0 and len(calls) < MOST:
         calls.append(call)
@@ -263,7 +263,8 @@ def _discarded(alignment: Alignment, given: Given, bare: Given) -> Iterator[Susp
 def never_called(alignment: Alignment) -> list[str]:
     """The modules that all correct code calls, and that this call neither calls nor takes weights from.
 
-    If a stand-in ran instead of a method, nobody knows which submodules the student's method would have called.
+    If a stand-in ran instead of a method, there is no way to know which submodules the student's method would have
+    called.
     """
     trace = alignment.trace
     if trace.ending.raised is not None or not trace.ending.whole:

@@ -1,8 +1,8 @@
-"""The record of a traced call, as the grader receives it from a worker. It is checked and not trusted.
+"""The record of a traced call, as the grader receives it from a worker. It is checked, not trusted.
 
 The student's code runs in the process that writes the record, so it can forge a record. A forged record can only change
-which of the student's own lines a hint names. The grader therefore checks its form, sizes and numbers. Only existing
-file names and line numbers, and names of steps that the grader knows, ever reach a report.
+which of the student's own lines a hint names. The grader therefore checks a record's form, sizes and numbers. Only
+existing file names and line numbers, and names of steps that the grader knows, ever reach a report.
 """
 
 from collections.abc import Mapping
@@ -81,7 +81,7 @@ class Trace:
 
 
 def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
-    """The record in a reply.
+    """Return the record in a reply.
 
     Args:
         lengths: the number of lines of each file that may occur.

@@ -22,7 +22,7 @@ class Changed(Protocol):
 
 
 class ResultSignature(NamedTuple):
-    """A result as a worker describes it: a repeated call earns no points, so its tensors need not be sent."""
+    """A worker's description of a result: a repeated call earns no points, so its tensors need not be sent."""
 
     signature: np.ndarray
     shape: tuple[int, ...]
@@ -42,7 +42,7 @@ class Trials:
         self._objects: dict[int, int] | None = None  # created without a change
 
     def results(self, change: Changed) -> tuple[ResultSignature, ...]:
-        """The results with a change; none if the call raises an exception. The function stays changed.
+        """Return the results with a change; none if the call raises an exception. The function stays changed.
 
         Raises:
             TimedOut, Crashed: if the worker died.
@@ -62,7 +62,7 @@ class Trials:
             return ()
 
     def makes_anew(self, change: Changed) -> bool:
-        """Whether a change needs new objects: a changed constructor creates different ones."""
+        """Whether a change requires new objects, because a changed constructor creates different ones."""
         return self.reads or change.path.endswith("__init__")
 
     def forget(self) -> None:
@@ -74,7 +74,7 @@ class Trials:
 
 
 def _read(reply: Any) -> tuple[ResultSignature, ...]:
-    """The results in a worker's reply; none if the reply, which could be anything, does not have their form."""
+    """The results in a worker's reply; none if the reply, which could be anything, is malformed."""
     results = []
     for item in reply if isinstance(reply, list) else []:
         numbers, shape, fractions = item if isinstance(item, list) and len(item) == 3 else ([None], [], False)

@@ -57,7 +57,7 @@ def _found_in(folders: tuple[Path, ...], drafted: str) -> tuple[Assignment | Bro
 
 
 def work_on(name: str | None) -> None:
-    """Let an author's command find the assignment with this name if it is a draft."""
+    """Let an author's command find the assignment with this name, even if it is a draft."""
     if name and (course_config().assignments / name / DRAFT).is_file():
         os.environ[DRAFTED] = name
 
@@ -79,7 +79,7 @@ def assignments() -> dict[str, Assignment]:
 
 
 def broken() -> dict[str, UserError]:
-    """Return the errors of the invalid manifests."""
+    """Return the errors found in invalid manifests."""
     return {entry.name: entry.error for entry in _found() if isinstance(entry, Broken)}
 
 
@@ -121,7 +121,7 @@ def first_assignment() -> Assignment:
 
 
 def graded_folder(named: Path) -> Path:
-    """Return the results folder that a user names, by its path or by an assignment of the course."""
+    """Return the results folder that a user specifies by its path or by the name of an assignment."""
     if not named.exists() and str(named) in assignments():
         return course_config().graded(str(named))
     return named

@@ -36,7 +36,7 @@ class Stage:
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """The modules in which students write code in this stage, without repetition."""
+        """The modules in which students write code in this stage, without duplicates."""
         return tuple(dict.fromkeys(written.split(".")[0] for written in self.writes))
 
     @property
@@ -75,7 +75,7 @@ class Assignment:
 
     @property
     def max_points(self) -> float:
-        """The points of all stages, extra credit included."""
+        """The total points of all stages, including extra credit."""
         return sum(stage.max_points for stage in self.stages)
 
     @property
@@ -126,5 +126,5 @@ class Assignment:
 
 
 def package_of(assignment: str) -> str:
-    """The Python package of an assignment's tests and mistakes."""
+    """The Python package with an assignment's tests and mistakes."""
     return f"autograder.assignments.{assignment}"

@@ -29,7 +29,7 @@ LMS_KINDS = ("canvas", "moodle")
 
 @dataclass(frozen=True)
 class Lms:
-    """The learning platform that receives the grades. Its token comes from the environment only."""
+    """The learning platform that receives the grades. Its token comes only from the environment."""
 
     kind: str  # one of LMS_KINDS
     url: str
@@ -38,7 +38,7 @@ class Lms:
 
 @dataclass(frozen=True)
 class Planned:
-    """An assignment in the plan of the term."""
+    """An assignment in the term's plan."""
 
     weight: Fraction = Fraction(1)
     graded: Path | None = None  # the folder of its results; None: graded/NAME
@@ -78,7 +78,7 @@ class CourseConfig:
         return self.path.parent
 
     def plan_of(self, assignment: str) -> Planned:
-        """Return an assignment's entry in the plan, even if the file does not name it."""
+        """Return an assignment's entry in the plan, or a default entry if the file does not name it."""
         return self.planned.get(assignment, Planned())
 
     def graded(self, assignment: str) -> Path:
@@ -105,14 +105,14 @@ def _cached(path: Path, _changed: int) -> CourseConfig:
 
 
 def home_of(assignment: str) -> CourseConfig:
-    """Return the course that contains an assignment: this one, or else the installed package that has it."""
+    """Return the course that contains an assignment: this one, or else the installed package that provides it."""
     config = course_config()
     places = (config, *courses_of_packages(config.packages))
     return next((place for place in places if (place.assignments / assignment).is_dir()), config)
 
 
 def check_plan(config: CourseConfig) -> None:
-    """Check that all assignments in the plan of the term exist, at least as drafts.
+    """Check that all assignments in the term's plan exist, at least as drafts.
 
     Raises:
         UserError: if one does not.
@@ -128,7 +128,8 @@ def check_plan(config: CourseConfig) -> None:
 def courses_of_packages(packages: tuple[str, ...]) -> tuple[CourseConfig, ...]:
     """Return the courses in installed packages, which are named directly or by their entry points.
 
-    Each package's folder has a course.toml. Entry points are read only if there are names, since reading takes time.
+    Each package's folder has a course.toml. Entry points are read only if a package is named, since reading them takes
+    time.
 
     Raises:
         UserError: if a package is not installed, or is not a course.
@@ -146,7 +147,7 @@ def courses_of_packages(packages: tuple[str, ...]) -> tuple[CourseConfig, ...]:
 
 
 def config_or_empty() -> CourseConfig:
-    """Return the configuration of the course; outside a course, an empty one, for commands that do not need it.
+    """Return the configuration of the course, or an empty one outside a course, for commands that do not need it.
 
     Raises:
         UserError: if something in the course.toml is wrong.

@@ -21,7 +21,7 @@ TEST = re.compile(r"^ +def (test_\w+)\(", re.MULTILINE)
 
 
 def parse(path: Path) -> dict[str, Any]:
-    """Return the content of a manifest, unchecked.
+    """Return the content of a manifest without checking it.
 
     Raises:
         UserError: if it cannot be read.
@@ -148,7 +148,7 @@ def _parts(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _with(parts: tuple[str, ...], everywhere: tuple[str, ...], against: tuple[str, ...]) -> tuple[str, ...]:
-    """Add the assignment's parts to those of a stage, except where the stage decides differently."""
+    """Add the assignment's parts to those of a stage, except where the stage specifies otherwise."""
     known = {*map(part, parts), *map(part, against)}
     return (*parts, *(name for name in everywhere if part(name) not in known))
 
@@ -162,7 +162,7 @@ def _notebook(table: Table, key: str, name: str, others: Iterable[str]) -> None:
 
 
 def _points(table: Table, earlier: list[Stage]) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
-    """Return the points of the tests, and of their parts."""
+    """Return the points for tests and their parts."""
     points: dict[str, float] = {}
     parts: dict[str, dict[str, float]] = {}
     for test, given in table.rest().items():

@@ -19,7 +19,7 @@ KINDS = {
 
 
 class Table:
-    """A table whose keys are each read once; `end` reports the keys that were not read.
+    """A table in which each key is read once; `end` reports the keys that were not read.
 
     Args:
         where: the beginning of error messages: the file, and the table in it.
@@ -90,7 +90,7 @@ class Table:
         return taken
 
     def end(self) -> None:
-        """Check that no key is left.
+        """Check that all keys have been read.
 
         Raises:
             UserError: if one is left; the message suggests a similar key.

@@ -10,7 +10,7 @@ from autograder.reports.verdict import Test, Verdict
 
 
 def output(found: Verdict) -> str:
-    """Everything that the autograder prints; the last two lines are JSON unless the grader failed."""
+    """The text that the autograder prints; the last two lines are JSON unless the grader failed."""
     if found["outcome"] == "fault":
         return f"{found['summary']}\nThe score shown is not a grade: ask your instructor for a regrade.\n"
     stages = [stage["name"] for stage in found["stages"]]

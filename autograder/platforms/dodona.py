@@ -19,7 +19,7 @@ STATUSES = {"timed out": "time limit exceeded", "error": "runtime error"}  # our
 
 
 def feedback(found: Verdict | None, file: str) -> dict[str, Any]:
-    """The judge's output; there is one even without a verdict. `file` is the grader's name for the student's file."""
+    """The judge's output, which exists even without a verdict. `file` is the grader's name for the student's file."""
     if found is None or found["outcome"] == "fault":
         return _without_points("internal error", found["summary"] if found else FAULT)
     if found["audience"] != "student":

@@ -23,7 +23,7 @@ SETTINGS = "settings.json"
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings fixed when the autograder is packed."""
+    """The settings that are fixed when the autograder is packed."""
 
     assignment: str
     seed: int  # of the hidden tests

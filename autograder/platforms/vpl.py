@@ -1,7 +1,7 @@
 """The verdict as the output of a Moodle VPL evaluation: a block of comments, then a line with the grade.
 
 VPL turns `mha.py:104` into a link to that line. Lines that begin with ">" are shown unchanged, so that no student's
-text is taken for a tag. Without a "Grade" line there is no grade, so a fault never counts as 0.
+text is mistaken for a tag. Without a "Grade" line there is no grade, so a fault never counts as 0.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ BEGIN, END, GRADE = "<|--", "--|>", "Grade :=>>"
 
 
 def output(found: Verdict, maximum: float) -> str:
-    """Everything that vpl_execution prints.
+    """The text that vpl_execution prints.
 
     Args:
         maximum: the activity's maximum grade. Extra credit only makes up for lost points.

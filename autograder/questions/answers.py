@@ -1,6 +1,6 @@
 """Mark a class's answers (a CSV file): write points for the gradebook, and a breakdown by kind of question.
 
-`questions.csv` in the folder of `batch` has the columns student, right, of, points and full; exports add these
+`questions.csv` in the results folder of `batch` has the columns student, right, of, points and full; exports add these
 points to those of the tests (see `gradebooks/class_grades`). `questions.html` is linked from the class report.
 """
 

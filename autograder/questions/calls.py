@@ -49,12 +49,12 @@ def _useful(requests: Sequence[Request], program: Program) -> bool:
 
 
 def _calls(requests: Sequence[Request]) -> list[Request]:
-    """The requests that create objects or call something, without those that load weights or set a mode."""
+    """The requests that create objects or call something, but not those that load weights or set a mode."""
     return [one for one in requests if one[0]["do"] == "call" and one[0]["method"] not in MODES]
 
 
 def _in_eval_mode(requests: Sequence[Request]) -> Iterator[Request]:
-    """The requests of a call, with every object in eval mode whatever mode the call sets."""
+    """The requests of a call, with every object in eval mode regardless of the mode that the call sets."""
     objects = itertools.count()
     for request, own in requests:
         if request.get("method") not in MODES:
@@ -64,12 +64,12 @@ def _in_eval_mode(requests: Sequence[Request]) -> Iterator[Request]:
 
 
 def of_mode(request: Mapping[str, Any], target: int, mode: str) -> dict[str, Any]:
-    """Turn a request for another call into one that puts an object into a mode."""
+    """Turn a call request into a request that switches an object to a mode."""
     return {**request, "target": target, "method": mode, "args": [], "kwargs": {}, "unseen": True}
 
 
 def smaller(call: CallReplay, program: Program, rng: random.Random) -> list[CallReplay]:
-    """The same call with smaller sizes, which may not fit together; calls that are easy to do by hand come first."""
+    """The same call with smaller sizes, which may not fit together; the easiest to compute by hand come first."""
     sizes = sorted({int(one) for one in re.findall(r"\d+", words(call.requests, program))} - {0, 1})
     choices = [{size: min(size, rng.choice((1, 2, 2, 3, 4))) for size in sizes} for _ in range(TRIES)]
     made = sorted((_with_sizes(call.requests, one) for one in choices), key=_cost)
@@ -121,7 +121,7 @@ def _mapped(value: Any, leaf: Callable[[Any], Any]) -> Any:
 
 
 def _count(requests: Sequence[Request]) -> int:
-    """How many numbers the tensors of some requests contain."""
+    """The total number of elements in the tensors of some requests."""
     return sum(array.size for _, own in requests for array in own.values())
 
 
@@ -212,7 +212,7 @@ def _pattern(array: np.ndarray) -> str:
 
 
 def listed(array: Any) -> str:
-    """An array as nested lists: whole numbers without a point, others to at most two decimal places."""
+    """An array as nested lists: whole numbers without a decimal point, others to at most two decimal places."""
     if np.ndim(array):
         return f"[{', '.join(map(listed, array))}]"
     return str(bool(array)) if np.asarray(array).dtype == bool else f"{round(float(array), 2) + 0.0:g}"

@@ -1,4 +1,4 @@
-"""Questions for one submission: run the tests of a stage to learn its calls, then try each kind in turn."""
+"""Questions for one submission: run a stage's tests to find its calls, then try each kind of question in turn."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -113,7 +113,7 @@ def _chosen(lab: Lab, count: int) -> list[Question]:
 
 
 def _is_new(question: Question, chosen: Sequence[Question]) -> bool:
-    """Whether the text of a question is new, and also its first line and its answer among questions of its kind."""
+    """Whether a question's text is new, and whether its first line and answer are new for its kind."""
     alike = [one for one in chosen if one.kind == question.kind]
     answers = [one.options[one.right] for one in alike]
     known = (alike and question.kind in ONCE) or question.options[question.right] in answers

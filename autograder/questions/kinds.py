@@ -1,4 +1,7 @@
-"""The kinds of questions. Each is a function that takes the lab and yields questions; running the code answers them."""
+"""The kinds of questions. Each kind is a function that takes the lab and yields questions.
+
+The answers come from running the code.
+"""
 
 import ast
 import itertools
@@ -43,7 +46,7 @@ def times(lab: Lab) -> Iterator[Question]:
 
 
 def _countable(lab: Lab, own: Own, n: int) -> bool:
-    """Whether the number of runs is a fair question: above 1, not written in the code, not hidden inside a line."""
+    """Whether to ask for a number of runs: it must exceed 1, and the code must neither state nor hide it."""
     hidden = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
     function = lab.program.functions[own.module, own.path]
     loops = [node.iter for node in ast.walk(function) if isinstance(node, (ast.For, ast.comprehension))]
@@ -52,7 +55,7 @@ def _countable(lab: Lab, own: Own, n: int) -> bool:
 
 
 def shape(lab: Lab) -> Iterator[Question]:
-    """Ask for the shape of a tensor with several axes after a line."""
+    """Ask for the shape that a tensor with several axes has after a line."""
     for call in lab.some_calls:
         given = {np.shape(value) for _, value in lab.arguments(call)}
         found: dict[tuple[Place, str], set[tuple[int, ...]]] = {}
@@ -93,7 +96,7 @@ def number(lab: Lab) -> Iterator[Question]:
 
 
 def _weight(name: str, old: np.ndarray) -> np.ndarray:
-    """Weights that are easy to compute with, see `WEIGHTS_IN_WORDS`."""
+    """Weights that are easy to compute with; see `WEIGHTS_IN_WORDS`."""
     square = old.ndim == 2 and len(old) == len(old[0])
     return np.eye(len(old)) if square else np.full(old.shape, 0.0 if "bias" in name else 1.0)
 

@@ -71,7 +71,7 @@ class Lab:
 
     @contextlib.contextmanager
     def asking(self, change: Change | None) -> Iterator[Callable[..., Any]]:
-        """Send requests to a worker in which the program has a change, if one is given."""
+        """Send requests to a worker that runs the program, with a change if one is given."""
         own = change.own if change else None
         where = {"module": own.module if own else next(iter(self.program.sources)), "path": own.path if own else ""}
         with self.student.aside(SECONDS) as ask:
@@ -148,7 +148,7 @@ class Lab:
         return said if said and said == facts(call.twin_base, self.run(call.twin, change)) else ()
 
     def verdict(self, change: Change) -> str:
-        """The effect of a change in the tests, and in the calls that run its line, in eval and train mode.
+        """The effect of a change on the tests, and on the calls that run its line, in eval and train mode.
 
         Returns:
             "same", "different", "raises", or "" if the effect is not clear.

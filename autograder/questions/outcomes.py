@@ -1,7 +1,8 @@
 """The outcome of a call to a student's program: what it returns, how often lines run, and what they compute.
 
 The form of the worker's replies is checked, and they are never trusted: a forged reply spoils only the student's own
-questions. Facts are short sentences about the outcome of a changed call; those that do not hold are wrong options.
+questions. Facts are short sentences about the outcome of a changed call; facts that do not hold are used as wrong
+options.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +24,7 @@ EVERYWHERE = "Every position of the result changes."
 
 @dataclass(frozen=True, eq=False)
 class LineValue:
-    """The value that a statement assigned to a name, or returned, in one run of it."""
+    """The value that one run of a statement assigned to a name or returned."""
 
     place: Place
     name: str  # "return" for a returned value
@@ -140,7 +141,7 @@ def _regions(changed: np.ndarray) -> Iterator[str]:
 
 
 def _box(changed: np.ndarray) -> str:
-    """The index of a block in which everything changes, and outside of which nothing does, or ""."""
+    """The index of a block in which everything changes, and outside of which nothing does; "" if there is none."""
     sets = [np.unique(axis) for axis in np.nonzero(changed)]
     if not changed[np.ix_(*sets)].all():
         return ""

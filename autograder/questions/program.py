@@ -156,7 +156,7 @@ class Program:
 
 
 def head(node: ast.stmt) -> str:
-    """A statement on one line, without unneeded parentheses; for an `if` or a loop, only the header."""
+    """A statement on one line, without unnecessary parentheses; for an `if` or a loop, only the header."""
     return HUGE.sub(lambda found: f"{float(found[0]):g}".replace("e+0", "e"), ast.unparse(node).partition("\n")[0])
 
 

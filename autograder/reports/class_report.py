@@ -145,7 +145,7 @@ def class_html(
     left_out: str = "",
     questions: str = "",
 ) -> str:
-    """The report on all submissions of one assignment, for the instructor. Write it as UTF-8.
+    """The report on all submissions of one assignment, for the instructor. Save it as UTF-8.
 
     Args:
         reports: one per submission, in the order in which the students are listed; `Report.submission` is the name

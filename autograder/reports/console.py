@@ -43,12 +43,12 @@ def listed(names: Sequence[str], most: int = 10) -> str:
 def print_stage(
     console: Console, stage: StageResult, verbose: bool = False, brief: bool = False, explained: int | None = None
 ) -> int:
-    """Print the block of a stage; return the number of tests whose reason was printed.
+    """Print the block of a stage; return the number of tests for which a reason was printed.
 
     Args:
         verbose: print more about each test, and the output of the code.
         brief: only count passed tests.
-        explained: the number of tests whose reason is printed if they do not pass; None means all.
+        explained: the largest number of failed tests for which a reason is printed; None means all.
     """
     if not brief:
         console.print()

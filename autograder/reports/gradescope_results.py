@@ -14,7 +14,7 @@ FAULT = (
 
 
 def results(verdict: Verdict, seed: int | None = None) -> dict[str, Any]:
-    """Gradescope's object: the score and every test, whatever its outcome.
+    """The object for Gradescope: the score and every test, whatever its outcome.
 
     If the verdict is released later, so is every test whose visible version passes, since its hidden version then
     decides the outcome. Showing only some of these tests would reveal their outcome. Until the release, students see

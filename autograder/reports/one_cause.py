@@ -1,4 +1,4 @@
-"""Make the tests of a stage agree: a shared cause is explained once, and each line has one degree of certainty."""
+"""Make the tests of a stage consistent: a shared cause is explained once, and each line has one degree of certainty."""
 
 import re
 from collections import Counter
@@ -26,7 +26,7 @@ def cause_of(test: TestResult) -> tuple[str, ...]:
 
 
 def one_certainty(stage: StageResult) -> StageResult:
-    """Give all tests that point at a line the strongest verdict on it; `stage` is the version for one audience."""
+    """Use the strongest verdict on a line in all tests that point at it; `stage` is the version for one audience."""
     degrees: dict[str, int] = {}  # "mha.py:95 or mha.py:97", as in the sentences -> the strongest degree
     for test in stage.tests:
         if told := PLACES.fullmatch(test.pointed[0] if test.pointed else ""):

@@ -26,7 +26,7 @@ def one_screen(console: Console, report: Report, verbose: bool, lines_below: int
 
 
 def shorter(console: Console, report: Report, verbose: bool) -> Iterator[str]:
-    """Yield the verdict with less and less detail."""
+    """Yield the verdict in less and less detail."""
     yield drawn(console, report, verbose)
     if verbose:
         yield drawn(console, report, False)

@@ -76,7 +76,7 @@ def on_github() -> bool:
 
 @contextmanager
 def commands_ignored() -> Iterator[None]:
-    """A block in which GitHub Actions executes no commands in the output, which a student may have written."""
+    """Keep GitHub Actions from executing commands in the output of a block, which a student may have written."""
     if not on_github():
         yield
         return

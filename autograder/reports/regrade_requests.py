@@ -45,7 +45,7 @@ def read_requests(folder: Path) -> list[Request]:
 
 
 def parse_requests(sheet: Sheet) -> list[Request]:
-    """The requests of a file.
+    """The requests in a file.
 
     Raises:
         UserError: if a row is wrong.

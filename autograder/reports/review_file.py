@@ -46,7 +46,7 @@ class Decision:
 
     @property
     def by(self) -> str:
-        """Who decided it and when, in words."""
+        """The author and time of the decision, in words."""
         return ", ".join(filter(None, (self.who, self.when)))
 
     @property
@@ -107,7 +107,7 @@ def parse_sheet(
 
 
 def refuse(file: Path | str, wrong: Sequence[str]) -> None:
-    """Raise an error that lists everything wrong in a file.
+    """Raise an error that lists everything that is wrong in a file.
 
     Raises:
         UserError: if something is wrong.

@@ -37,7 +37,7 @@ def read_rubric(folder: Path) -> dict[str, Item]:
 
 
 def parse_rubric(sheet: Sheet) -> dict[str, Item]:
-    """The items of a file.
+    """The items in a file.
 
     Raises:
         UserError: if a row is wrong.

@@ -1,4 +1,4 @@
-"""The verdict as SARIF 2.1.0: its diagnostics, for the viewers in VS Code and code scanning."""
+"""The verdict as SARIF 2.1.0: its diagnostics, for viewers in VS Code and for code scanning."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A student's page for the staff: all results, including hidden tests, and the code with the lines they mention."""
+"""A student's page for the staff: all results, including hidden tests, and the code with the mentioned lines marked."""
 
 import difflib
 import re
@@ -22,7 +22,7 @@ LINE = re.compile(r"\b(\w+)\.py:(\d+)")
 
 
 def staff_html(report: Report, sources: Mapping[str, str], assignment: Assignment) -> str:
-    """The page of one submission for graders. It contains information that students must not see. Write it as UTF-8.
+    """The page of one submission for graders. It contains information that students must not see. Save it as UTF-8.
 
     Args:
         report: the result of grading, with the staff's decisions.

@@ -14,7 +14,7 @@ FAULT = "The grader itself failed here. This says nothing about your code; your 
 def feedback_html(report: Report) -> str:
     """The feedback page of one submission, for the student.
 
-    It is self-contained (no other file, no script) and contains only what students may see. Write it as UTF-8.
+    It is self-contained (no other file, no script) and contains only what students may see. Save it as UTF-8.
 
     Args:
         report: the result of grading; `report.submission` is shown and should be the student's name, not a path.

@@ -55,7 +55,7 @@ def rows_of(assignments: Sequence[Assessed]) -> list[Row]:
 
 
 def term_html(assignments: Sequence[Assessed], finals: Sequence[Any] = ()) -> str:
-    """The page. Write it as UTF-8.
+    """The page. Save it as UTF-8.
 
     Args:
         finals: the final grades (gradebooks.final_grades).

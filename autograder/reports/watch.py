@@ -1,7 +1,7 @@
 """`python grade.py --watch [stage ...]`: grade again whenever a module is saved, until Ctrl-C.
 
-The verdict fits one screen. The old verdict stays until the new one is ready, with a line below that says what is being
-graded. Saving a module stops a run that has not finished, since its verdict would be outdated.
+The verdict fits one screen. The old verdict stays until the new one is ready, with a line below it that names what is
+being graded. Saving a module stops a run that has not finished, since its verdict would be outdated.
 """
 
 import os

@@ -1,1 +1,1 @@
-"""The grader's side of running untrusted code: workers, the wire protocol, confinement, errors of student code."""
+"""The grader's side of running untrusted code: workers, the wire protocol, confinement, errors in student code."""

@@ -30,7 +30,7 @@ class CallReplay:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the call, its weights and its inputs; independent of machine and process."""
+        """A hash of the call, its weights and its inputs; it does not depend on the machine or process."""
         hasher = hashlib.sha256(self.dtype.encode())
         for request, tensors in self.requests:
             hasher.update(json.dumps(request, sort_keys=True).encode())

@@ -86,7 +86,7 @@ Check = tuple[int, int, int]  # offset of a word; JUMP_IF_EQUAL and its value, o
 
 
 def unsupported(landlock: bool = True) -> str:
-    """Return a sentence that says why this machine cannot confine workers; "" if it can.
+    """Return a sentence that explains why this machine cannot confine workers; "" if it can.
 
     Args:
         landlock: whether to use Landlock. Without it, only a change of user keeps workers from reading files.
@@ -139,7 +139,7 @@ def prepare() -> int:
 
 
 def packages() -> set[str]:
-    """The packages that a worker may import besides the standard library: those loaded, and torch's late imports."""
+    """The packages that a worker may import besides the standard library: loaded ones, and torch's late imports."""
     return {name.partition(".")[0] for name in sys.modules} | {*NEEDED_LATE}
 
 

@@ -13,7 +13,7 @@ from autograder.sandbox.worker_processes import WorkerProcess
 
 
 class Late(Exception):
-    """No reply arrived in time. Contains the worker's last message."""
+    """No reply arrived in time. The exception contains the worker's last message."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -23,7 +23,7 @@ class Late(Exception):
 def exchange(
     worker: WorkerProcess, request: dict[str, Any], body: bytes, seconds: float, proxy: Callable[[int], Any]
 ) -> tuple[dict[str, Any], Any]:
-    """Send a request; return the header of the reply, and its value if there was no error.
+    """Send a request; return the reply's header and, if there was no error, its value.
 
     Args:
         proxy: creates a proxy for an object that stays in the worker, from the object's handle.

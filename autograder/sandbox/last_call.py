@@ -1,4 +1,4 @@
-"""Repeat the last call to a student object: on a new object the result must be the same."""
+"""Repeat the last call to a student object on a new object, which must return the same result."""
 
 import contextlib
 from collections.abc import Callable
@@ -10,7 +10,7 @@ KEPT = "A new object does not raise this: your object keeps something from one c
 
 
 class LastCall:
-    """Keeps the last result, and a way to repeat the call, for objects in evaluation mode."""
+    """Stores the result of the last call, and how to repeat the call if the object is in evaluation mode."""
 
     def __init__(self) -> None:
         self._result: Any = None

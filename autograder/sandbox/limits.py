@@ -1,4 +1,4 @@
-"""Limits of a worker and of its replies: time, memory, output, sizes."""
+"""Limits for a worker and its replies: time, memory, output and sizes."""
 
 CALL_SECONDS = 20.0  # wall-clock time for one call to the student's code
 START_SECONDS = 60.0  # until a worker is ready: without fork, it imports torch first

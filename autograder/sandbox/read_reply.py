@@ -1,7 +1,8 @@
 """Decode a worker's reply: check every type, count and size before creating any value.
 
 Nothing in a reply is trusted. A reply has at most MAX_HEADER bytes of JSON and MAX_BODY bytes of tensors (see `wire`).
-The list of tensors in a body also has at most MAX_HEADER bytes: reading a million empty tensors would take seconds.
+The list of tensors in a body is also limited to MAX_HEADER bytes, because reading a million empty tensors would take
+seconds.
 """
 
 import math
@@ -43,12 +44,12 @@ def read_value(header: dict[str, Any], body: bytes, proxy: Callable[[int], Any])
 
 
 def short(number: int) -> Any:
-    """Replace an integer that exceeds 64 bits, since it may not fit in a float and would bloat messages."""
+    """Replace an integer of more than 64 bits, which may not fit into a float and would bloat messages."""
     return number if -MAX_NUMBER <= number < MAX_NUMBER else HUGE
 
 
 def read_tensors(body: bytes) -> dict[str, Any]:
-    """Return the entries of a body by name.
+    """Return the entries of a body, keyed by name.
 
     Raises:
         FrameError: if the body is damaged or lists more tensors than a reply may have.
@@ -80,7 +81,7 @@ def as_array(entry: dict[str, Any]) -> Any:
 
 
 def read_gradients(reply: Any) -> Gradients:
-    """Return the value and the gradients (arrays or None) of a differentiated call; parameters are listed by name.
+    """Return the value and gradients (arrays or None) of a differentiated call; parameter gradients are named.
 
     Raises:
         ValueError: if the reply is something else.

@@ -1,4 +1,4 @@
-"""Proxies of the student's modules for the tests: calls go to a worker, tensors come back as NumPy arrays."""
+"""Proxies for the student's modules: tests call them, and a worker's tensors come back as NumPy arrays."""
 
 import contextlib
 import functools
@@ -37,7 +37,7 @@ LOADED = ("sources", "replace", "lent", "withheld", "locked", "graded", "forbids
 class Student:
     """The modules of one submission in one worker: `student.mha.MultiHeadAttention(...)`.
 
-    The worker starts at the first call and is restarted if it has died.
+    The worker is started on the first call, and restarted if it has died.
     """
 
     def __init__(self, workers: Workers, code: Code, dtype: str = "float64", clock: Clock | None = None) -> None:
@@ -117,7 +117,7 @@ class Student:
 
     @contextlib.contextmanager
     def unnoted(self) -> Iterator[None]:
-        """A block whose calls are not recorded in `noted`, so no line is reported for them."""
+        """Do not record the block's calls in `noted`, so that no line is reported for them."""
         noted, self.noted = self.noted, None
         try:
             yield
@@ -125,12 +125,12 @@ class Student:
             self.noted = noted
 
     def recipe(self) -> CallReplay | None:
-        """Return a replay of the last call, if it can be replayed."""
+        """Return a replay of the last call, or None if it cannot be replayed."""
         return self._recipes.last(self.code, self.dtype)
 
     @contextlib.contextmanager
     def aside(self, seconds: float) -> Iterator[Callable[..., Any]]:
-        """Yield a function that sends diagnostic requests, with a few seconds for each reply; tests lose no time.
+        """Yield a function that sends diagnostic requests with this time limit; they do not use the tests' time.
 
         Raises:
             TimedOut: if no time is left for diagnostics.
@@ -182,10 +182,10 @@ class Student:
         return value
 
     def _object(self, target: Any, handle: int) -> "ObjectProxy | Foreign":
-        """Return the proxy of an object in a reply.
+        """Return a proxy for an object in a reply.
 
-        A worker may send any number. Only a class or a function returns new objects, with unused numbers; a method may
-        return its own object (`eval`). Any other object is treated as a foreign value.
+        A worker could send any object number. Only a class or a function may return new objects, with unused numbers; a
+        method may return its own object, as `eval` does. Any other object is treated as a foreign value.
 
         Raises:
             FrameError: if a new object has the number of an older one.
@@ -211,7 +211,7 @@ class Student:
         return code
 
     def computed(self) -> float:
-        """Seconds of processor time used by the worker, measured from outside; 0 if the system does not report them."""
+        """Return the worker's processor time in seconds, measured from outside; 0 if the system does not report it."""
         return self._worker.computed() if self._worker is not None else 0.0
 
     def take_printed(self) -> str:
@@ -236,7 +236,7 @@ class Student:
 
 
 class ModuleProxy:
-    """A student's module: its functions and classes can be called."""
+    """A proxy for a student's module, whose functions and classes can be called."""
 
     def __init__(self, student: Student, name: str) -> None:
         self._student, self._name = student, name
@@ -246,7 +246,7 @@ class ModuleProxy:
 
 
 class ObjectProxy(Named):
-    """An `nn.Module` of the student that lives in the worker. Calling it calls its `forward`."""
+    """A proxy for a student's `nn.Module` object in the worker. Calling the proxy calls the object's `forward`."""
 
     def __init__(self, student: Student, handle: int, name: str = "object", **options: Any) -> None:
         self._student, self._handle, self._name, self._options = student, handle, name, options
@@ -286,24 +286,24 @@ class ObjectProxy(Named):
         return {name: tuple(shape) for name, shape in reply}
 
     def deterministic_dropout(self) -> "ObjectProxy":
-        """The same object with deterministic dropout: it keeps all elements if keeping is likelier, else drops all."""
+        """The same object with deterministic dropout, which keeps all elements if that is likelier, else drops all."""
         return ObjectProxy(self._student, self._handle, self._name, steady=True)
 
     def taking(self, shape: tuple[int, ...], columns: list[int] | None = None) -> "ObjectProxy":
-        """The same object, but calls return scores of this shape as ["taken", some columns or each row's argmax]."""
+        """The same object, but its calls return scores of this shape as ["taken", columns or each row's argmax]."""
         return ObjectProxy(self._student, self._handle, self._name, take={"shape": shape, "columns": columns})
 
     def counting(self, width: int) -> "ObjectProxy":
-        """The same object; calls return the largest number of rows of this width that torch computed at once."""
+        """The same object, but its calls return the largest number of rows of this width that torch computed."""
         return ObjectProxy(self._student, self._handle, self._name, rows=width)
 
     def timed(self, method: str | None = None, **kwargs: Any) -> tuple[Any, float]:
-        """Call the object (or a method); return the result and the seconds it took; see `Student.computed`."""
+        """Call the object (or a method); return the result and the time in seconds; see `Student.computed`."""
         before = self._student.computed()
         return self._function(method)(**kwargs), Seconds(self._student.computed() - before)
 
     def arguments_after(self, method: str | None = None, **kwargs: Any) -> dict[str, Any]:
-        """Call the object (or a method) and return its arguments as they are after the call."""
+        """Call the object (or a method) and return the arguments, which the call may have changed."""
         return self._function(method).arguments_after(**kwargs)
 
     def gradients(
@@ -319,7 +319,7 @@ class ObjectProxy(Named):
 
 
 class RemoteFunction(Named):
-    """A function, class or method in the worker."""
+    """A proxy for a function, class or method in the worker."""
 
     def __init__(
         self,
@@ -338,7 +338,7 @@ class RemoteFunction(Named):
         return self._call(args, kwargs)
 
     def arguments_after(self, **kwargs: Any) -> dict[str, Any]:
-        """Call the function and return its arguments as they are after the call."""
+        """Call the function and return the arguments, which the call may have changed."""
         values = self._call((), kwargs, arguments=True)
         if not isinstance(values, list) or len(values) != len(kwargs):
             raise Crashed("the arguments cannot be read", self._student.last_call)

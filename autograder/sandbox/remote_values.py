@@ -1,4 +1,4 @@
-"""Values exchanged with a worker besides arrays: code, gradients, and values that are not arrays."""
+"""Values other than arrays that are exchanged with a worker: code, gradients and unusual results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,12 +26,12 @@ _NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
 
 
 def as_bytes(array: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
-    """Return an array's parts for the wire: the safetensors name of its type, its shape, its elements."""
+    """Return the parts of an array that are sent: its type's safetensors name, its shape and its elements."""
     return _NAMES[array.dtype], array.shape, array.tobytes()
 
 
 def body_of(tensors: Mapping[str, np.ndarray]) -> bytes:
-    """Return the body of a frame with these arrays."""
+    """Return a frame body that contains these arrays."""
     return pack_tensors((name, *as_bytes(array)) for name, array in tensors.items()) if tensors else b""
 
 
@@ -39,7 +39,7 @@ def body_of(tensors: Mapping[str, np.ndarray]) -> bytes:
 class Foreign:
     """A returned value that is not an array: a tensor of an unusual type, or not a tensor at all.
 
-    A test that uses it as a list or tuple fails, with a message that describes it.
+    If a test uses the value as a list or tuple, the test fails with a message that describes the value.
     """
 
     description: str
@@ -80,7 +80,7 @@ class Code:
 
 
 class Named:
-    """The base class of proxies for objects in a worker; the name is for messages."""
+    """The base class of proxies for objects in a worker; the name is used in messages."""
 
     _name: str
 

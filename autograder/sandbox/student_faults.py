@@ -1,4 +1,4 @@
-"""The ways in which the student's code can fail when a test calls it, as exceptions."""
+"""Exceptions for the ways in which the student's code can fail when a test calls it."""
 
 import errno
 import re
@@ -74,7 +74,7 @@ class Crashed(StudentFault):
 
 
 class PrintedTooMuch(Crashed):
-    """The code printed more than allowed. The worker is ended: output left in buffers could appear in the next test."""
+    """The code printed too much. The worker is stopped, since buffered output could appear in the next test."""
 
 
 def ending(code: int) -> str:

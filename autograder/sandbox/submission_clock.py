@@ -1,8 +1,8 @@
-"""The time budget for all calls of one submission, and for each stage.
+"""The time budgets for all calls to one submission, and for each of its stages.
 
-Three quarters of it are divided equally: one share for the visible tests of each stage, one for its hidden tests. The
-rest and the unused time of finished shares go to the first stage that needs more. So an endless loop in one stage
-leaves every other stage its share, whatever the order.
+Three quarters of a submission's time are divided equally: each stage has one share for its visible tests and one for
+its hidden tests. The remaining quarter and the unused time of finished shares go to the first stage that needs more. So
+an endless loop in one stage leaves every other stage its full share, whatever the order.
 """
 
 import contextlib
@@ -17,11 +17,11 @@ HINTS = 6  # one sixth of the time is added for calls made only for diagnosis
 
 
 class Seconds(float):
-    """A measured time. Another measurement of the same call may differ."""
+    """A measured time. A second measurement of the same call may differ."""
 
 
 class Clock:
-    """Counts time while the student's code runs; the grader's own work is not counted."""
+    """Measures how long the student's code runs, not counting the grader's own work."""
 
     used_up = "the time of this submission is used up"
 
@@ -39,11 +39,11 @@ class Clock:
 
     @property
     def most(self) -> float:
-        """The number of seconds that one call may take."""
+        """The time limit for one call, in seconds."""
         return self.left
 
     def divide(self, parts: int) -> None:
-        """Divide the time into this many shares; see above."""
+        """Divide the time into this many shares, as the module docstring describes."""
         self.part = DIVIDED * self.left / parts
         self.common = (1 - DIVIDED) * self.left
 
@@ -81,24 +81,24 @@ class Clock:
 
     @property
     def each(self) -> float:
-        """The number of seconds for one call after a timeout; infinite before the first one.
+        """The time limit for a call after a timeout, in seconds; infinite before the first timeout.
 
-        An endless loop costs one test the full time of a call, and each later test of its stage very little. If the
-        timeout was due to the machine, no other test fails because of it: see LATER_SECONDS.
+        An endless loop uses up a call's full time in one test, but very little time in each later test of the stage. If
+        a slow machine caused the timeout, no other test fails because of this limit: see LATER_SECONDS.
         """
         return max(LATER_SECONDS, TIMES_LONGEST * self._longest) if self._late else math.inf
 
     def expired(self, seconds: float) -> str:
-        """The message for a call that did not return within `seconds` or the remaining time; later calls get less."""
+        """Return the message for a call that exceeded `seconds` or the remaining time; later calls have less time."""
         less = " (calls get less time after one that took too long)" if seconds == self.each else ""
         self._late = True
         return f"no result after {round(seconds, 1):g} s{less}" if self.left > 0 else self.used_up
 
 
 class Share(Clock):
-    """The time of one stage within a submission: an endless loop in one stage leaves enough for the others.
+    """One stage's part of a submission's time: an endless loop in the stage leaves enough for the others.
 
-    Stages graded at the same time may use the reserve twice, but never each other's share.
+    Stages graded at the same time may each use the whole reserve, but never another stage's share.
     """
 
     used_up = "the time of this stage is used up"
@@ -108,7 +108,7 @@ class Share(Clock):
         self.whole, self._began = whole, 0.0
 
     def begin(self) -> None:
-        """Take the share for the coming tests, plus the reserve."""
+        """Set the time for the next tests to one share plus the reserve."""
         self.left = self._began = self.whole.part + self.whole.common
 
     def end(self) -> None:

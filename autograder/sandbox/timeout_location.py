@@ -1,9 +1,9 @@
-"""The location of the student's code on timeout: sent by the worker just before it ends, then parsed here.
+"""Find the location of the student's code on timeout, which the worker sends just before it ends.
 
-Instead of a reply, Python's call stack arrives as text. It is written by faulthandler, in C, so neither untrusted code
-nor `except:` can prevent it. A forked worker is sent a signal. Windows has no signals, so a separate process
-there gets its time limit and watches the clock itself. The text is not trusted: it may only name existing lines of the
-student's files, and nothing else from it is shown.
+Instead of a reply, the worker sends Python's call stack as text. It is written by faulthandler, in C, so neither
+untrusted code nor `except:` can prevent this. In a forked worker, a signal triggers the output. Windows has no such
+signals, so a separate worker process receives its time limit and enforces it itself. The text is not trusted: only
+references to existing lines in the student's files are taken from it.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""A watchdog that calls functions at their deadlines unless they are cancelled. One thread serves all of them."""
+"""A watchdog that calls functions at their deadlines unless they are cancelled. One thread handles all deadlines."""
 
 import heapq
 import itertools
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 
 class Watchdog:
-    """Waits for many deadlines in one thread. A thread per call, as in `threading.Timer`, costs as much as the call."""
+    """Waits for many deadlines in one thread. One `threading.Timer` per call would cost as much as the call itself."""
 
     def __init__(self) -> None:
         self._begin()
@@ -25,7 +25,7 @@ class Watchdog:
 
     @contextmanager
     def after(self, seconds: float, call: Callable[[], None]) -> Iterator[None]:
-        """Call a function in the watchdog's thread if the body of the `with` statement takes longer."""
+        """Call a function in the watchdog's thread if the body of the `with` statement takes longer than `seconds`."""
         if self._process != os.getpid():
             self._begin()
             self._process = os.getpid()

@@ -1,11 +1,11 @@
-"""The wire between the grader and a worker: framed messages of JSON and tensors, never pickle.
+"""The wire format between the grader and a worker: framed messages of JSON and tensors, never pickle.
 
     magic (4 bytes) | length of the header (u32) | length of the body (u64) | header (JSON) | body (safetensors)
 
-A value is sent as JSON. Every tensor is replaced by {"$tensor": name} and is in the body under that name. Every object
-that stays in the worker is replaced by {"$handle": number}. {"$transposed": name} is a tensor whose last two axes are
-swapped in memory, {"$tuple": [...]} is a tuple, and {"$function": "module.name"} is a function of the worker that is
-passed to another function. Nothing is executed on arrival.
+A value is sent as JSON. Every tensor is replaced by {"$tensor": name} and stored in the body under that name. Every
+object that stays in the worker is replaced by {"$handle": number}. {"$transposed": name} is a tensor whose last two
+axes are swapped in memory, {"$tuple": [...]} is a tuple, and {"$function": "module.name"} is a function in the worker
+that is passed to another function. Nothing is executed on arrival.
 """
 
 import json
@@ -25,7 +25,7 @@ PROCESS_ID = struct.Struct(">i")  # between the grader and the warm process
 
 
 class Tuple(list[Any]):
-    """A list that was a tuple, for messages."""
+    """A list that represents a received tuple, so that messages can describe it as a tuple."""
 
 
 class FrameError(Exception):
@@ -40,7 +40,7 @@ def write_frame(stream: BinaryIO, header: dict[str, Any], body: bytes = b"") -> 
 
 
 def pack_tensors(tensors: Iterable[tuple[str, str, Sequence[int], bytes]]) -> bytes:
-    """Pack tensors into a body in the safetensors format; for small ones, many times faster than the library.
+    """Pack tensors into a body in the safetensors format; many times faster than the library if they are small.
 
     Args:
         tensors: name, type name in safetensors ("F64"), shape and elements of each.
@@ -79,7 +79,7 @@ def read_frame(stream: BinaryIO, max_body: int = MAX_BODY) -> tuple[dict[str, An
 
 
 def _read(stream: BinaryIO, size: int) -> bytes:
-    """Read exactly `size` bytes. Memory grows with the received bytes, not with the sender's claim."""
+    """Read exactly `size` bytes. Memory use grows with the bytes received, not with the size that the sender claims."""
     first = stream.read(min(size, CHUNK))
     if len(first) == size:
         return first

@@ -45,14 +45,14 @@ OPTIONAL = {
 
 @functools.lru_cache(maxsize=32)  # the same texts are searched in every stage of a submission
 def optional_in(source: str) -> frozenset[str]:
-    """The modules in OPTIONAL that this source code may need."""
+    """Return the modules in OPTIONAL that this source code may need."""
     return frozenset(name for name, words in OPTIONAL.items() if re.search(words, source))
 
 
 def python_command(call: str) -> list[str]:
-    """Return a command that runs `call` in a Python isolated from the environment, with our own import path.
+    """Return a command that runs `call` in a Python process isolated from the environment, with our own import path.
 
-    The current folder and the script's folder are left out: a torch.py there must not be imported.
+    The import path excludes the current folder and the script's folder, so that a torch.py there is never imported.
     """
     package_root = str(ENGINE)
     left_out = {os.getcwd(), os.path.dirname(os.path.abspath(sys.argv[0])), package_root}
@@ -62,7 +62,7 @@ def python_command(call: str) -> list[str]:
 
 
 def clean_environment() -> dict[str, str]:
-    """The environment variables of a worker: only those that the system needs to start a program."""
+    """Return a worker's environment variables: only those that the system needs to start a program."""
     kept = ("PATH", "SYSTEMROOT", "TEMP", "TMP", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "HOME")
     environment = {name: os.environ[name] for name in kept if name in os.environ}
     # Grading uses only the CPU: a GPU would be one more difference between machines.
@@ -77,7 +77,7 @@ def clean_environment() -> dict[str, str]:
 
 
 class Printed:
-    """The output of a worker: a temporary file that the worker writes and the grader reads."""
+    """A worker's output: a temporary file that the worker writes to and the grader reads."""
 
     def __init__(self) -> None:
         self.descriptor, self._path = tempfile.mkstemp(prefix="printed-")
@@ -114,29 +114,29 @@ class WorkerProcess(Protocol):
     printed: Printed
 
     def rest(self) -> bool:
-        """Pause the worker until `wake`. Return False if it uses too much memory to be paused."""
+        """Pause the worker until `wake` is called. Return False if it uses too much memory to be paused."""
 
     def wake(self) -> None:
         """Resume the worker."""
 
     def computed(self) -> float:
-        """Seconds of processor time used, as counted by the system; 0 if unknown."""
+        """Return the processor time used, in seconds, as counted by the system; 0 if unknown."""
 
     def timed(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """Add the time limit to a request, if the worker watches the clock itself."""
+        """Add the time limit to a request, if the worker enforces it itself."""
 
     def ask_where(self) -> None:
         """Ask the worker for its location; see `timeout_location`."""
 
     def kill(self) -> None:
-        """End the worker now, whatever it does; our blocked read or write returns."""
+        """Kill the worker immediately, whatever it is doing; a blocked read or write of ours then returns."""
 
     def exit_code(self) -> int:
-        """Wait until the worker ends and return its exit code; negative numbers are signals."""
+        """Wait until the worker ends and return its exit code, which is negative if a signal ended it."""
 
 
 def not_started(code: int, complaints: str) -> RuntimeError:
-    """The exception for a process that ended before any student code ran, which is a fault of the grader."""
+    """Return the exception for a process that ended before any student code ran: this is a fault in the grader."""
     last = complaints.strip().rpartition("\n")[2]
     return RuntimeError(f"the process that imports torch ended with exit code {code}: {last}\n{complaints}")
 
@@ -188,7 +188,7 @@ class ForkedWorker:
 
 
 class ForkingWorkers:
-    """Creates workers by forking the warm process, which starts immediately and gets ready in the background."""
+    """Creates workers by forking the warm process, which starts immediately and prepares itself in the background."""
 
     def __init__(self, confined: bool = False, landlock: bool = True) -> None:
         self.confined = confined
@@ -219,7 +219,7 @@ class ForkingWorkers:
             return ForkedWorker(self._answer(), ours, printed, self._wait)
 
     def provide(self, sources: Iterable[str]) -> None:
-        """Import, in the warm process, libraries that these modules need but confined workers cannot import."""
+        """Let the warm process import the libraries that these modules need but confined workers cannot import."""
         needed = set().union(*map(optional_in, sources)) if self.confined else set()
         for name in needed - self._provided:
             self._provided.add(name)
@@ -279,7 +279,7 @@ class PlainWorker:
         return True
 
     def wake(self) -> None:
-        """Nothing to do: trusted code is never paused, since each system would need its own call for that."""
+        """Do nothing: trusted code is never paused, since each system would need its own system call for that."""
 
     def computed(self) -> float:
         return 0.0
@@ -289,7 +289,7 @@ class PlainWorker:
         return {**request, "within": seconds + min(LAST_WORDS_SECONDS, seconds) / 2}
 
     def ask_where(self) -> None:
-        """Nothing to do: the worker reports on its own."""
+        """Do nothing: the worker reports its location on its own."""
 
     def kill(self) -> None:
         self._process.kill()
@@ -299,7 +299,7 @@ class PlainWorker:
 
 
 class PlainWorkers:
-    """Creates workers that import torch themselves; some are started early, to import while others work."""
+    """Creates workers that import torch themselves; some are started early, and import it while others work."""
 
     confined = False
 
@@ -313,7 +313,7 @@ class PlainWorkers:
         return worker
 
     def provide(self, sources: Iterable[str]) -> None:
-        """Nothing to do: these workers can import whatever is installed."""
+        """Do nothing: these workers can import whatever is installed."""
 
     def close(self) -> None:
         for worker in self._spare:
@@ -326,12 +326,12 @@ Workers = ForkingWorkers | PlainWorkers
 
 
 def make_workers(plain: bool = False, confined: bool = False, landlock: bool = True) -> Any:
-    """Return the fastest kind of workers that this system supports.
+    """Return the fastest kind of worker that this system supports.
 
     Args:
-        plain: separate processes, as on systems that cannot fork.
+        plain: whether to use separate processes, as on systems that cannot fork.
         confined: workers for untrusted code, which can reach nothing but the grader (see `confine`).
-        landlock: whether Landlock denies confined workers access to files; without it, a change of user does (if root).
+        landlock: whether Landlock denies confined workers access to files; otherwise, a change of user does (as root).
 
     Raises:
         UserError: if workers cannot be confined here.

@@ -1,8 +1,8 @@
 """Find the submissions of a class: folders, zip files, or one download with all of them. Nothing is extracted.
 
-Every file of a download is accounted for. A file belongs to a student if its path names one. It is ignored if some
-systems add files with its name. All other files are reported as unclaimed. The student's key comes from the platform's
-naming pattern (loose_files.py), or else from the name of the folder or archive.
+Every file in a download is accounted for. A file belongs to a student if its path names one. It is ignored if its name
+is one that operating systems or tools create automatically. All other files are reported as unclaimed. The student's
+key comes from the platform's naming pattern (loose_files.py), or else from the name of the folder or archive.
 """
 
 import hashlib
@@ -114,7 +114,7 @@ def _place(where: dict[str, str], path: str) -> str:
 
 @dataclass(frozen=True)
 class OneFile:
-    """A student's file in a folder with files of other students."""
+    """A student's file in a folder that also contains other students' files."""
 
     folder: Path
     name: str
@@ -137,7 +137,7 @@ def _file(path: Path, part: str) -> Tree | None:
 
 
 def _open(path: Path, part: str) -> Tree:
-    """Open a folder or an archive: on disk, or a part of a class download."""
+    """Open a folder or an archive, on disk or inside a class download."""
     if path.is_file() and part:
         download = _open_download(path, os.getpid())
         parts = download.members_of(part)
@@ -214,7 +214,7 @@ class Place(Protocol):
         """Yield the paths of all files in a folder."""
 
     def found(self, name: str) -> Found:
-        """Return the submission in the folder or archive with this name, or in the whole folder if it is empty."""
+        """Return the submission in the folder or archive with this name; if the name is empty, in the whole folder."""
 
     def loose(self, names: Iterable[tuple[str, Upload]]) -> Found:
         """Return the submission that consists of these files and folders."""
@@ -277,7 +277,7 @@ class InZip:
 
 @dataclass
 class Intake:
-    """The submissions and all other files of a download. A submission itself reports the files inside it."""
+    """The submissions in a download, and its other files. Each submission reports its own files itself."""
 
     found: list[Found] = field(default_factory=list)
     ignored: dict[str, str] = field(default_factory=dict)  # path -> which system adds it
@@ -374,14 +374,14 @@ class Survey:
 
     @property
     def of_one(self) -> bool:
-        """Whether the folder belongs to one student: it contains modules, and no entry looks like a submission."""
+        """Whether the folder belongs to one student, that is, has modules but no entry that looks like a submission."""
         endings = tuple(f"_{name}" for name in self.module_files)
         several = {name.rpartition("_")[0] for name in self.files if name.endswith(endings)}  # anna_pe.py, ben_pe.py
         return bool(self.stray or self.own_folders) and not self.likely and len(several) < 2
 
     @cached_property
     def around(self) -> "Survey | None":
-        """The class inside the only folder or zip file here; None if there is no class in it."""
+        """The survey of the class in the only folder or zip file here; None if there is no class in it."""
         names = [*self.folders, *self.archives, *self.others, *self.uploads]
         if len(names) != 1 or self.uploads or self.others or self.stray or self.own_folders:
             return None
@@ -436,7 +436,7 @@ def _sorted_out(place: Place, name: str, chosen: Sequence[Assignment]) -> Intake
 
 
 def _leave(here: Survey, intake: Intake, files: Iterable[str]) -> None:
-    """Record the unclaimed and the ignored files in a folder."""
+    """Record the unclaimed files and the ignored files in a folder."""
     entry = here.place.entry
     folders = {*here.place.folders}
     intake.ignored |= {f"{entry}{name}{'/' * (name in folders)}": why for name, why in here.ignored.items()}
@@ -476,7 +476,7 @@ def _called(found: Found, student: str) -> Found:
 
 
 def _add(found: dict[str, Found], submission: Found) -> None:
-    """Add a submission under the student's name; a folder and a zip file of the same name get different names."""
+    """Add a submission under the student's name; if the name is already taken, a number is appended to it."""
     student, number = submission.student, 1
     while student in found:
         number += 1

@@ -1,9 +1,9 @@
-"""Find the student who owns a downloaded file, by the names that Canvas, Moodle and other systems give to files.
+"""Find out which student a downloaded file belongs to, from the names that Canvas, Moodle and others assign.
 
-Canvas (lib/content_zipper.rb): `name_STUDENT NUMBER_FILE NUMBER_file`. `LATE_` precedes the first number
-of a late file; `anon_code` replaces the name and number of anonymous students; `text.html` or `link.html` replaces the
-file's number and name. The name is the sortable name in lower case without spaces and punctuation (for a group, the
-group's), so it may contain underscores and digits.
+Canvas (lib/content_zipper.rb): `name_STUDENT NUMBER_FILE NUMBER_file`. In late files, `LATE_` precedes the
+first number. `anon_code` replaces the name and number of anonymous students; `text.html` or `link.html` replaces the
+file's number and name. The name is the student's sortable name (or the group's name) in lower case, without spaces and
+punctuation. It may contain underscores and digits.
 Moodle (mod/assign): `name_number_assignsubmission_file_` for a folder, followed by the file's name for a loose file. If
 the student submitted text, `onlinetext` replaces `file`. A group's name comes before the student's.
 """
@@ -58,16 +58,16 @@ class Upload:
 
     @property
     def first(self) -> tuple[int, int]:
-        """A sort key: larger for later uploads of the same file."""
+        """A sort key that is larger for later uploads of the same file."""
         return without_number(self.name)[1], self.file
 
 
 def uploads(names: Iterable[str]) -> dict[str, Upload]:
     """Parse the file names that Canvas or Moodle assigned. All names of a class must be parsed together.
 
-    In `group_1_101_9001_pe.py`, any two adjacent numbers could be from Canvas. Three rules decide: file numbers are
-    unique; file numbers are larger than student numbers in every Canvas installation; and a student confirmed by a
-    different file is preferred. Otherwise the last reading is used.
+    In `group_1_101_9001_pe.py`, any two adjacent numbers could be the numbers that Canvas inserted. Three rules decide:
+    file numbers are unique; file numbers are larger than student numbers in every Canvas installation; and a student
+    confirmed by a different file is preferred. If these rules leave several readings, the last one is used.
     """
     parsed: dict[str, Upload] = {}
     possible: dict[str, list[Upload]] = {}
@@ -95,7 +95,7 @@ def uploads(names: Iterable[str]) -> dict[str, Upload]:
 
 
 def _readings(name: str) -> list[Upload]:
-    """Return the possible readings of a Canvas name; the anonymous one comes first."""
+    """Return the possible readings of a Canvas name; the reading as an anonymous name comes first."""
     readings: list[Upload] = []
     for place in (name.find(LATE),) if LATE in name[1:] else (at for at, char in enumerate(name) if char == "_"):
         if len(readings) == MAX_READINGS:

@@ -1,4 +1,4 @@
-"""`python grade.py --zip`: pack the modules to hand in, and check that the archive contains them unchanged."""
+"""`python grade.py --zip`: pack the modules for submission, and check that the archive contains them unchanged."""
 
 import zipfile
 from datetime import datetime
@@ -10,9 +10,9 @@ from course.errors import UserError
 
 
 def pack(submission: Submission, assignment: Assignment, path: Path) -> str:
-    """Write the modules of a submission into a zip file; return a sentence that says what it contains.
+    """Write the modules of a submission into a zip file; return a sentence that describes its contents.
 
-    The file is written completely or not at all, and is read back the way grading reads it.
+    The file is written completely or not at all. It is then read back in the same way as during grading.
 
     Raises:
         UserError: if nothing can be packed, or the file cannot be written.

@@ -44,7 +44,7 @@ class Submission:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of everything that affects the grade; it does not depend on where the files are."""
+        """The SHA-256 hash of everything that affects the grade; it does not depend on the files' location."""
         content = json.dumps([sorted(self.sources.items()), sorted(self.unreadable.items())])
         return hashlib.sha256(content.encode()).hexdigest()
 
@@ -67,7 +67,7 @@ def read_submission(path: Path, assignment: Assignment) -> Submission:
 
 
 def read_zip(name: str, path: Path, assignment: Assignment) -> Submission:
-    """Read the modules from one student's zip file; if it is damaged, all modules are unreadable."""
+    """Read the modules from one student's zip file; if it is damaged, all modules count as unreadable."""
     try:
         archive = Archive.of_bytes(read_regular(path, MAX_ARCHIVE))
     except Unreadable as error:
@@ -78,7 +78,7 @@ def read_zip(name: str, path: Path, assignment: Assignment) -> Submission:
 def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
     """Read the modules from a folder or an archive.
 
-    They may be at its top level, in a folder named after the assignment, or in any other folder.
+    The modules may be at the top level, in a folder named after the assignment, or in any other folder.
 
     A zip file is opened if there are no modules next to it. If a module exists only under resubmission names
     (`mha-1.py`, `mha (1).py`), the latest version counts.
@@ -168,12 +168,12 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
 
 
 def nothing_readable(name: str, why: str, assignment: Assignment) -> Submission:
-    """Return a submission without modules, for a student whose modules cannot be read, with the reason."""
+    """For a student whose modules cannot be read, return a submission that contains only the reason."""
     return Submission(name, {}, dict.fromkeys(assignment.modules, why), (why,), (why,))
 
 
 def _left(listing: Listing, counted: set[str], assignment: Assignment) -> tuple[tuple[str, str], ...]:
-    """Return every listed file that does not count, with the reason, so that none is dropped silently."""
+    """Return every listed file that is not graded, with the reason, so that none is dropped silently."""
 
     def reason(path: str) -> str:
         if is_module(PurePosixPath(path).name, assignment.modules):
@@ -187,7 +187,7 @@ def _left(listing: Listing, counted: set[str], assignment: Assignment) -> tuple[
 def _left_in_course(
     left: Iterable[tuple[str, str]], root: str, chosen: str, assignment: Assignment
 ) -> tuple[tuple[str, str], ...]:
-    """Summarise, by folder, the files in a copy of the course that do not count; mark files from the handout."""
+    """Summarise, by folder, the files in a copy of the course that are not graded; mark files from the handout."""
     course = assignment.released.parent.parent
     reasons: dict[str, str] = {}
     for path, why in left:
@@ -201,7 +201,7 @@ def _left_in_course(
 
 
 def _outermost(path: str, root: str, chosen: str) -> str:
-    """The outermost folder in a copy of the course that contains the file but not the modules, or ""."""
+    """Return the outermost folder (in a copy of the course) that contains the file but not the modules, or ""."""
     parts = path.split("/")
     folders = ("/".join(parts[:depth]) + "/" for depth in range(1, len(parts)))
     return next((folder for folder in folders if len(folder) > len(root) and not f"{chosen}/".startswith(folder)), "")

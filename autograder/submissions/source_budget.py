@@ -1,8 +1,9 @@
-"""Limits on the student code that is searched for a faulty line. Beyond them no line is named, but no points are lost.
+"""Size limits for student code that is searched for a faulty line; larger code loses no points.
 
-The search time grows faster than the code. The solutions and all correct programs of the tests are far below
-the limits. Their modules have at most 13,000 characters, and at most 630 in a line. They have at most 1,600 syntax tree
-nodes, at most 430 in a function, and a nesting depth of at most 20.
+No faulty line is named in code that exceeds a limit, since the search time grows faster than the size of the code. The
+solutions and all correct programs in the tests are far below the limits. Their modules have at most 13,000 characters,
+and at most 630 per line. They have at most 1,600 syntax tree nodes, at most 430 per function, and a nesting depth of at
+most 20.
 """
 
 import ast
@@ -17,7 +18,7 @@ DEPTH = 60  # of nested nodes, such as blocks and brackets
 
 @kept(maxsize=16)
 def too_large(source: str) -> str:
-    """Return the limit that a module exceeds; "" if none, or if it is not valid Python."""
+    """Return the limit that a module exceeds; "" if it exceeds none, or if it is not valid Python."""
     if len(source) > CHARACTERS:
         return f"more than {CHARACTERS:,} characters"
     if source.count("{") > BRACES:

@@ -1,4 +1,4 @@
-"""Decode the source code of a module. If a file is anything else, the error says what it is and what to do."""
+"""Decode the source code of a module. If a file contains anything else, the error message explains what to do."""
 
 import codecs
 import json
@@ -23,7 +23,7 @@ EAST_ASIAN = 0.8  # a file with this fraction of its non-ASCII bytes in pairs is
 
 
 def source_text(data: bytes) -> str:
-    """Return the source code of a module, with Python's line endings.
+    """Return the source code of a module, with line endings normalised as in Python.
 
     Raises:
         Unreadable: if it is not source code in UTF-8, or in the encoding that it declares.
@@ -78,7 +78,7 @@ def encoding_of(data: bytes) -> str:
 
 
 def _as_declared(data: bytes) -> str:
-    """Decode a file by the encoding that one of its first two lines declares, as Python does; "" if it cannot."""
+    """Decode a file with the encoding declared in its first two lines, as Python does; return "" on failure."""
     cookie = COOKIE.match(data)
     return _decoded(data, cookie[1].decode()) if cookie else ""
 

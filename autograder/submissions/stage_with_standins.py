@@ -76,7 +76,7 @@ def _locked(stage: Stage, assignment: Assignment) -> dict[str, list[str]]:
 
 
 def _drivers(assignment: Assignment) -> list[str]:
-    """Return the modules (`drivers`) that tests run in the worker besides the student's, if there are any."""
+    """Return the modules (`drivers`) that tests run in the worker besides the student's modules, if there are any."""
     return sorted({path.stem for path in assignment.standins.glob("[!_]*.py")} - set(assignment.modules))
 
 

@@ -12,7 +12,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def kept(maxsize: int) -> Callable[[Function], Function]:
-    """Cache a function whose argument is a student's code, like `lru_cache`, until `forget` is called."""
+    """Cache a function whose argument is student code, as `lru_cache` does, but only until `forget` is called."""
 
     def decorated(function: Function) -> Function:
         _CACHES.append(lru_cache(maxsize)(function))
@@ -64,7 +64,7 @@ def functions(module: str, source: str) -> dict[str, ast.FunctionDef]:
 
 
 class Offsets:
-    """The positions of syntax tree nodes in the source."""
+    """The positions of syntax tree nodes in the source code."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -83,7 +83,7 @@ class Offsets:
         return self.at(node.end_lineno or node.lineno, node.end_col_offset or 0)
 
     def place(self, node: ast.expr | ast.stmt, new: str) -> tuple[int, int, str]:
-        """Return the start and end of a node, with a replacement text."""
+        """Return a node's start and end, together with a replacement text."""
         return self.start(node), self.end(node), new
 
     def of(self, node: ast.expr | ast.stmt) -> str:

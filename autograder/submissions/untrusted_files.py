@@ -55,7 +55,7 @@ DAMAGED = (
 
 
 class Unreadable(Exception):
-    """A file or archive that is not read; the message is the reason, worded for the student."""
+    """A file or archive is not read; the message gives the reason, worded for the student."""
 
 
 @dataclass
@@ -73,10 +73,10 @@ class Tree(Protocol):
 
     @property
     def nesting(self) -> int:
-        """The number of zip files that it is nested in."""
+        """The number of zip files in which the tree is nested."""
 
     def listing(self) -> Listing:
-        """Return the files by path."""
+        """Return the files, keyed by path."""
 
     def read(self, path: str, limit: int) -> bytes:
         """Return the content of a file up to the size limit.
@@ -92,12 +92,12 @@ def _not_all(found: Listing) -> None:
 
 
 def added(name: str) -> str:
-    """Return the system that adds files of this name, which are therefore ignored; "" if there is none."""
+    """Return why files with this name are ignored, such as "macOS adds it"; "" if they are not ignored."""
     return ADDED["__MACOSX"] if name.startswith("._") else ADDED.get(name, "")
 
 
 def in_names(char: str) -> bool:
-    """Whether a character may be in a name: printable ones, all spaces, and the joiners that some scripts need."""
+    """Whether a character may be in a name: printable characters, spaces and some scripts' joiners are allowed."""
     return char.isprintable() or char in "\u200c\u200d" or unicodedata.category(char) == "Zs"
 
 
@@ -108,7 +108,7 @@ def printable(name: str) -> str:
 
 
 def read_regular(path: Path, limit: int) -> bytes:
-    """Read an ordinary file completely. Links are not followed, and a pipe or a device does not block.
+    """Read an ordinary file completely. Links are not followed, and pipes and devices do not block.
 
     Raises:
         Unreadable: if it cannot be read, is larger than the limit, or is not an ordinary file.
@@ -150,7 +150,7 @@ class Folder:
         return found
 
     def _walk(self, found: Listing) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
-        """Yield all files, those near the top first. Links to folders are not followed."""
+        """Yield all files, starting with those near the top. Links to folders are not followed."""
         prefixes, listed = deque([""]), list["os.DirEntry[str]"]()
         for _ in range(MAX_FOLDERS):
             if not prefixes:
@@ -185,7 +185,7 @@ class Folder:
 
 
 class Archive:
-    """A zip archive, or a folder in one."""
+    """A zip archive, or a folder in a zip archive."""
 
     def __init__(self, archive: zipfile.ZipFile, members: "Iterable[Member]", nesting: int) -> None:
         self.archive, self.members, self.nesting = archive, list(members), nesting
@@ -259,7 +259,7 @@ class Member:
 
     @property
     def ignored(self) -> tuple[str, str]:
-        """The ignored file, or the outermost ignored folder, and the reason; two empty strings if none."""
+        """The path of the ignored file or outermost ignored folder, and the reason; empty strings if not ignored."""
         parts = self.parts
         for depth, part in enumerate(parts, 1):
             in_folder = depth < len(parts)
@@ -268,12 +268,12 @@ class Member:
         return "", ""
 
     def below(self, folder: tuple[str, ...]) -> "Member":
-        """Return the same file, relative to a folder of the archive."""
+        """Return the same file, with its path relative to a folder in the archive."""
         return Member("/".join(self.parts[len(folder) :]), self.info, self.refused)
 
 
 def members(archive: zipfile.ZipFile) -> Iterator[Member]:
-    """Yield the files of an archive; those with names that no honest archive contains are marked as refused."""
+    """Yield the files in an archive; files whose names no honest archive contains are marked as refused."""
     for info in archive.infolist():
         raw = name_of(info)
         parts = [part for part in raw.replace("\\", "/").split("/") if part != "."]
@@ -297,7 +297,7 @@ def name_of(info: zipfile.ZipInfo) -> str:
     """Return the name of a file in an archive.
 
     Without the UTF-8 flag, the standard requires code page 437, but macOS and some programs on Linux write UTF-8
-    without it. Text in that code page is hardly ever valid UTF-8.
+    without it. Text in that code page is almost never valid UTF-8.
     """
     # `filename` ends at a NUL character and is changed on Windows; this is the name stored in the archive.
     raw = info.orig_filename

@@ -23,7 +23,7 @@ MAX_NAMED = 8
 
 
 def which_assignment(name: str | None, *places: Path | None) -> Assignment:
-    """Return the named assignment; without a name, the first one revealed by `places`, else the first one taught.
+    """Return the named assignment; without a name, the first one that `places` reveal, else the first one taught.
 
     Args:
         places: a student's folders or zip files. A folder reveals an assignment by its name, or by containing modules
@@ -138,7 +138,7 @@ def _plain(paths: Iterable[str]) -> set[str]:
 
 
 def _by_student(place: Path, everything: list[Assignment]) -> dict[str, set[str]]:
-    """Return the names of each student's files; "" is for unclaimed files.
+    """Return the names of each student's files; the key "" is for unclaimed files.
 
     Raises:
         UserError: if there are no submissions.
@@ -155,7 +155,7 @@ def _by_student(place: Path, everything: list[Assignment]) -> dict[str, set[str]
 
 
 def _listed(tree: Tree) -> list[str]:
-    """Return the paths in a tree; if it contains exactly one zip file, also the paths inside that file."""
+    """Return the paths in a tree; if the tree contains exactly one zip file, also return the paths inside that file."""
     files = list(tree.listing().files)
     zips = [path for path in files if path.lower().endswith(".zip")]
     return files + list(open_zip(tree, zips[0]).listing().files) if len(zips) == 1 else files

@@ -1,1 +1,1 @@
-"""The worker's side: runs untrusted code, refuses ready-made parts, answers requests, traces calls."""
+"""The code in a worker: it runs untrusted code, refuses ready-made parts, answers requests and traces calls."""

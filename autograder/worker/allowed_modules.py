@@ -1,12 +1,13 @@
 """Restrict student code to an allowlist of torch's modules.
 
 Much of torch is written in Python, and some of it computes attention: the parts that translate, trace or quantize
-models. Such a module is loaded with torch, or when an optimizer is used. A list of forbidden modules would never be
-complete, so `allowed_torch_modules` lists the allowed ones. In a worker, all other modules of torch are hidden: they
-are neither in `sys.modules` nor attributes of their packages, and importing one fails. Only torch's own code can still
-use them, because some of its functions import modules when they are called.
+models. Such modules are loaded together with torch, or when an optimizer is used. A list of forbidden modules would
+never be complete, so `allowed_torch_modules` lists the allowed ones. In a worker, all other modules of torch are
+hidden: they are neither in `sys.modules` nor attributes of their packages, and importing one fails. Only torch's own
+code can still use them, because some of its functions import modules when they are called.
 
-Functions in hidden modules that look like attention are also emptied, so that other references to them are useless.
+Functions in hidden modules that look like attention are also made to raise errors, so that other references to them are
+useless.
 """
 
 import builtins
@@ -73,7 +74,7 @@ def hide() -> None:
 
 
 def _goes(name: str) -> bool:
-    """Whether to hide a module. A module that is still being imported stays, since its import ends with a look-up."""
+    """Whether to hide a module. A module is kept while it is being imported, since its import ends with a look-up."""
     if is_kept(name):
         return False
     module = sys.modules[name]
@@ -83,7 +84,7 @@ def _goes(name: str) -> bool:
 
 @contextmanager
 def shown() -> Iterator[None]:
-    """A block in which hidden modules are visible again, for imports."""
+    """Make hidden modules visible again inside the block, for imports."""
     global _showing
     _showing += 1
     if _showing == 1:
@@ -97,7 +98,7 @@ def shown() -> Iterator[None]:
 
 
 def _from_torch(depth: int) -> bool:
-    """Whether the code of a frame, counted from the caller of this function, is in one of torch's files."""
+    """Whether a frame's code is in one of torch's files; `depth` is counted from the caller of this function."""
     return sys._getframe(depth + 1).f_code.co_filename.startswith(FOLDER)
 
 
@@ -157,7 +158,7 @@ def _put_hooks() -> None:
 
 
 def looks_like_attention(function: FunctionType) -> bool:
-    """Whether a function has attention in its name, or takes queries, keys and values."""
+    """Whether a function has "attention" in its name, or takes queries, keys and values."""
     code, name = function.__code__, function.__qualname__.lower()
     if ATTENDS.search(name):
         return True
@@ -167,7 +168,7 @@ def looks_like_attention(function: FunctionType) -> bool:
 
 
 def functions_of(module: ModuleType) -> Iterator[FunctionType]:
-    """Yield the functions of a module, including those in classes, tables and operators, and decorated ones."""
+    """Yield a module's functions, including decorated functions and those in classes, tables and operators."""
     for value in list(vars(module).values()):
         if issubclass(type(value), type):
             members = vars(value).values() if value.__module__ == module.__name__ else ()

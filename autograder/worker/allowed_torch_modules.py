@@ -1,7 +1,7 @@
 """The modules of torch that student code may use; "torch.nn.*" means a package with all its modules.
 
-A person has checked that none of them computes attention in Python. A test fails if the installed torch has a module
-that is neither listed here nor left out on purpose.
+None of them computes attention in Python; a person has checked this. A test fails if the installed torch has a module
+that is neither listed here nor deliberately left out.
 """
 
 KEPT = [

@@ -235,9 +235,9 @@ class Worker:
         return made.eval()
 
     def is_graded(self, target: str | int, method: str | None) -> bool:
-        """Whether a call runs code that the stage grades, so that the stand-ins of other stages are locked during it.
+        """Whether a call runs code that the stage grades, so that other stages' stand-ins are locked during the call.
 
-        The kind of an object is recorded at its creation, since students choose the names of its classes.
+        The kind of an object is recorded when it is created, since students choose the names of their classes.
         """
         from autograder.worker import ready_made_parts
 
@@ -250,7 +250,7 @@ class Worker:
         return by_origin or ready_made_parts.is_graded(model, method, self.finder.graded)
 
     def shapes(self, request: dict[str, Any], body: bytes) -> Any:
-        """Names and shapes of all weights and buffers, or of the weights alone."""
+        """Return the names and shapes of all weights and buffers, or only of the weights."""
         state = self.objects[request["target"]].state_dict()
         if request.get("trained"):
             state = dict(self.objects[request["target"]].named_parameters(remove_duplicate=False))
@@ -277,7 +277,7 @@ class Worker:
         return tracer.reply()
 
     def watch(self, request: dict[str, Any], body: bytes) -> None:
-        """Count the statements of the calls that follow, and keep their values."""
+        """Count the statements that the following calls execute, and keep their values."""
         from autograder.worker.tracing.line_values import LineValues
 
         self.watching = LineValues(set(request["files"]))
@@ -298,7 +298,7 @@ class Worker:
         self.changed.put(request["module"], request["path"], request["text"])
 
     def following(self, target: Any, request: dict[str, Any]) -> Any:
-        """A block whose calls are traced, if tracing is on."""
+        """Trace the calls inside the block, if tracing is on."""
         if self.watching is not None and not request.get("unseen"):
             return self.watching
         if self.tracer is None or request.get("unseen"):
@@ -334,7 +334,7 @@ class Worker:
             return {"error": {} if request.get("signed") else describe(error)}, b""
 
     def pack(self, value: Any) -> tuple[dict[str, Any], bytes]:
-        """Pack a value into a reply: tensors go into the body, modules stay here and get a number."""
+        """Pack a value into a reply: tensors go into the body; modules stay here and are referred to by number."""
         import torch
 
         from autograder.worker.plain_results import is_plain
@@ -387,7 +387,7 @@ def named(path: str) -> Any:
 
 
 def take(value: Any, shape: list[int], columns: list[int] | None) -> Any:
-    """Select columns of scores, or each row's argmax, to send less data. Scores with a wrong form are sent whole."""
+    """Select columns of scores, or each row's argmax, to send less data; return any other value unchanged."""
     import torch
 
     right = isinstance(value, torch.Tensor) and list(value.shape) == shape

@@ -1,4 +1,4 @@
-"""The libraries that a submission can import: the same everywhere, with and without confinement.
+"""The libraries that a submission can import, which are the same everywhere, with and without confinement.
 
 Installed libraries differ between machines, and a confined worker can read the files of only a few. So student modules
 get their own `import`, which finds these libraries and the assignment's modules.
@@ -25,13 +25,13 @@ def is_available(name: str) -> bool:
 
 
 def _missing_of_course(name: str, items: Sequence[str]) -> str:
-    """Return the requested module of `course` that graded runs lack; "" if none."""
+    """Return the first requested module of `course` that is not available in graded runs; "" if there is none."""
     asked = [name, *(f"{name}.{item}" for item in items if name not in HOMES.values())]
     return next((module for module in asked if module.partition(".")[0] == "course" and module not in OF_COURSE), "")
 
 
 def with_own_import(modules: Container[str]) -> dict[str, Any]:
-    """Python's built-ins, with an `import` that finds the available libraries and these modules."""
+    """Return Python's built-ins, with an `import` that finds the available libraries and these modules."""
 
     def import_available(name: str, *args: Any, **kwargs: Any) -> Any:
         top, level = name.partition(".")[0], kwargs.get("level", args[3] if len(args) > 3 else 0)

@@ -1,10 +1,10 @@
 """Disable the ready-made parts that no stand-in of a worker uses, however they are reached.
 
-`ready_made_parts` checks the caller, which can be forged. This module removes the parts themselves. In torch's
-dispatcher, where all calls arrive (from Python names, `torch.ops`, scripts and other operators), each fused operator
-gets a kernel that raises an error. The code of each ready-made Python function is replaced by code that raises an
-error, so that no reference leads to the old code. A worker does this before it receives any student code, and for
-good: the old kernels are not kept.
+`ready_made_parts` checks the caller, which can be forged. This module removes the parts themselves. All calls go
+through torch's dispatcher, whether from Python names, `torch.ops`, scripts or other operators. There, the kernel of
+each fused operator is replaced by a kernel that raises an error. The code of each ready-made Python function is
+replaced by code that raises an error, so that no reference leads to the old code. A worker does this before it receives
+any student code. The change is permanent: the old kernels are not kept.
 """
 
 import ctypes
@@ -34,7 +34,7 @@ REFUSING = "__ready_made__"  # a name added to the globals of torch's functions
 
 
 def _operators() -> list[tuple[str, str]]:
-    """Return the fused operators, such as "scaled_dot_product_attention", with the keys that have a kernel."""
+    """Return the fused operators, such as "scaled_dot_product_attention", with the dispatch keys of their kernels."""
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     names = [name for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")]
     fused = [name for name in names if FUSED.fullmatch(name.removeprefix("aten::").partition(".")[0])]
@@ -42,7 +42,7 @@ def _operators() -> list[tuple[str, str]]:
 
 
 def _functions() -> dict[str, list[FunctionType]]:
-    """Return the Python functions of ready-made parts, by the name of the class or function."""
+    """Return the Python functions of ready-made parts, keyed by the name of the class or function."""
     functions = {kind.__name__: _of_class(kind) for kind in MODULES}
     functions["multi_head_attention_forward"] = [
         function for function in (F.multi_head_attention_forward,) if isinstance(function, FunctionType)

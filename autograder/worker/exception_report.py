@@ -41,7 +41,7 @@ def describe(error: BaseException) -> dict[str, Any]:
 
 
 def syntax_words(error: SyntaxError) -> str:
-    """Explain a syntax error: a merge conflict, a notebook command, or syntax of a newer Python."""
+    """Explain a syntax error caused by a merge conflict, a notebook command or syntax from a newer Python."""
     lines, message = linecache.getlines(error.filename or ""), error.msg
     begin, end = (
         next((number for number, line in enumerate(lines, start=1) if line.startswith(mark)), 0)
@@ -91,7 +91,7 @@ def _shape_text(frame: FrameType, name: str) -> str:
 
 
 def _arguments(error: BaseException) -> str:
-    """Return the arguments of the student's innermost function that an exception's message mentions, one per line.
+    """Return those arguments of the innermost student function that an exception's message mentions, one per line.
 
     A provided function may have received a wrong argument. A message such as "argument 'device' must be torch.device"
     does not name its caller.

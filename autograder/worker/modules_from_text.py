@@ -73,7 +73,7 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compiled(module.__file__, text), module.__dict__)
 
     def lend(self, name: str, text: str, lender: "Lender") -> ModuleType:
-        """Return the student's module that a stand-in hides; its classes get the stand-in's methods."""
+        """Return the student's module that a stand-in hides, with the stand-in's functions and methods inserted."""
         import torch
 
         module = ModuleType(name)

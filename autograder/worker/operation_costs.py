@@ -1,4 +1,4 @@
-"""The extra cost of operations on large tensors, in units of small operations."""
+"""The extra cost of operations on large tensors; a small operation costs 1."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -71,7 +71,7 @@ def _holds(path: str, home: str | None, forbids: Sequence[str]) -> bool:
 
 
 def _candidates(forbids: Sequence[str]) -> Iterator[tuple[Any, str, str]]:
-    """Yield parts that may be forbidden, judging by their names; each is (owner, path, name in the owner)."""
+    """Yield the parts whose names suggest that they may be forbidden, each as (owner, path, name in the owner)."""
     words = [part(written).name for written in forbids]
     owners: list[tuple[str, Any]] = [(path, operator.attrgetter(path[6:])(torch)) for path in OWNERS]
     owners += [(path, module) for path, module in sys.modules.items() if path == "torch" or path.startswith(PLACES)]
@@ -89,7 +89,7 @@ def _candidates(forbids: Sequence[str]) -> Iterator[tuple[Any, str, str]]:
 
 
 def _guarded(function: Callable[..., Any], path: str, arguments: Set[str]) -> Callable[..., Any]:
-    """Return a function that checks its caller; with `arguments`, only if one of these differs from its default."""
+    """Return a function that checks its caller; with `arguments`, only if one of them differs from its default."""
     title = path.replace("torch.nn.functional.", "F.").replace("torch.nn.", "nn.")
     if not arguments:
         return ready_made_parts.refusing(function, title)

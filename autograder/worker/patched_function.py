@@ -1,4 +1,4 @@
-"""In a worker: run one of the student's functions with different code for a while."""
+"""In a worker: temporarily run one of the student's functions with different code."""
 
 import importlib
 import inspect
@@ -16,7 +16,7 @@ class ChangedFunction:
     def put(self, module: str, path: str, text: str) -> None:
         """Replace a function's code with code compiled from `text`; if `text` is empty, only undo the last replacement.
 
-        In `text`, the function has the same line numbers.
+        The function has the same line numbers in `text` as in the module.
 
         Raises:
             LookupError: if there is no such function, in the module or in `text`.

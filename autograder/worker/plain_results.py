@@ -1,7 +1,8 @@
 """In a worker: convert results of student code to plain types, so that using them runs no student code.
 
 A tensor subclass may run code when it is inspected (`__torch_function__`, `__torch_dispatch__`), and so may a list
-(`__iter__`). Here tensors are converted to torch's type and lists to Python's before anything is called on them.
+(`__iter__`). Therefore, tensors are converted to torch's own type, and lists to Python's, before any of their methods
+is called.
 """
 
 from typing import Any

@@ -1,9 +1,9 @@
 """Refuse torch's ready-made parts while a worker runs, whatever name the student's code uses for them.
 
-The text search (`forbidden`) finds the line; this module finds the use. In a worker, wrappers replace the fused
-functions, and the constructors and methods of the ready-made modules. They check their caller: they work for stand-ins,
-and raise `ReadyMade` for all other code. The same holds for stand-ins: a stage's code may not call the stand-in of a
-different stage unless it needs it (`calls` in the manifest).
+The text search (`forbidden`) finds the line; this module detects the actual use. In a worker, wrappers replace the
+fused functions, and the constructors and methods of the ready-made modules. They check their caller: they work for
+stand-ins, and raise `ReadyMade` for all other code. Stand-ins are protected in the same way: a stage's code may call a
+different stage's stand-in only if it needs to (`calls` in the manifest).
 
 The student's code runs in the same process and can undo this, like anything else there, but not by accident or by
 using another name for the same object.
@@ -169,7 +169,7 @@ def opened(when: bool) -> Iterator[None]:
 
 
 def lock(namespace: Any, module: str, paths: Iterable[str], graded: Collection[tuple[str, str]]) -> None:
-    """Make functions and methods of a stand-in raise errors while a graded function runs, and whenever LOCK is held.
+    """Make a stand-in's functions and methods raise errors while a graded function runs or LOCK is held.
 
     Args:
         namespace: the names of the stand-in.

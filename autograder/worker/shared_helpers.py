@@ -1,9 +1,9 @@
-"""Helpers shared by the student's files: names that a stand-in lacks come from the student's module of that name.
+"""Helpers shared by the student's files: names that a stand-in lacks come from the student's own module.
 
 A stand-in replaces a module that other stages grade. Its classes and functions are those of the interface, and they
-hide the student's. Every other name (helpers, constants, further classes and methods) comes from the student's code,
-which is run when the first such name is requested. So a module that cannot be imported, or does harm when imported,
-costs no points in the stages that do not need its helpers.
+hide the student's versions. Every other name (helpers, constants, further classes and methods) comes from the student's
+code, which is run when the first such name is requested. So a module that cannot be imported, or does damage when
+imported, costs no points in the stages that do not need its helpers.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""Distinguish an unwritten part from a faulty part if the stub itself does not raise."""
+"""Distinguish an unwritten part from a faulty part if the stub itself does not raise an exception."""
 
 import ast
 import linecache
@@ -9,8 +9,8 @@ MOST_NODES = 1_200  # the largest function to examine; an unwritten function has
 def is_stub(error: NameError, file: str, function: str, line: int) -> bool:
     """Whether a function fails with `error` only because the part that would define the name is missing.
 
-    If so, the name is never stored. Moreover, either a parameter and all variables are unused, or a variable computed
-    from the name is unused. A student who has begun, even under a different name, would use them.
+    In that case, nothing is assigned to the name. Moreover, either a parameter and all variables are unused, or a
+    variable computed from the name is unused. A student who has begun, even with a different name, would use them.
     """
     name = getattr(error, "name", None)
     try:

@@ -1,7 +1,7 @@
 """Make an unconfined worker refuse everything that a confined one cannot do, so students notice before they submit.
 
-This is not a security measure. Otherwise, a module that reads or writes files, or starts a process or a thread, would
-work in the student's own run and fail in the graded run. Python reports such actions before they happen (PEP 578).
+This is not a security measure. Without it, a module that reads or writes files, or starts a process or a thread, would
+work in the student's own run but fail in the graded run. Python reports such actions before they happen (PEP 578).
 """
 
 import errno
@@ -76,10 +76,10 @@ def _look(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _is_of_student(frame: FrameType | None, reads: bool) -> bool:
-    """Whether student code, and not an import, causes this action.
+    """Whether student code, rather than an import, causes this action.
 
-    A library reads its own files (fonts, for a drawing), which are also available in the graded run. But torch and
-    numpy read the files that a student names.
+    A library reads its own files, such as fonts for a drawing, which are also available in the graded run. But torch
+    and numpy also read any file that a student names.
     """
     asked, library = False, False
     while frame is not None:

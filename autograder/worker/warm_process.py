@@ -1,6 +1,6 @@
 """A warm process (Linux) that has imported torch and contains no secrets; every worker is a fork of it.
 
-Importing torch takes seconds, a fork milliseconds. The grader sends requests to this process over a Unix socket:
+Importing torch takes seconds; a fork takes milliseconds. The grader sends requests to this process over a Unix socket:
 
 - "F" with two file descriptors (the worker's socket, the file for its output) requests a worker; the reply is its
   process id.
@@ -108,7 +108,7 @@ class LibraryFinder(importlib.abc.MetaPathFinder):
 
 
 def be_worker(connection: int, output: int, rules: Rules | None, finder: LibraryFinder, parent: int) -> None:
-    """Run a worker, from the fork to its end."""
+    """Run a worker from the fork until it ends."""
     os.setpgid(0, 0)  # its own process group, so that everything it starts is killed with it
     call_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -1,6 +1,7 @@
-"""Choose the pairs of `tatoeba-small`: `python -m course.data.select_pairs --corpus-dir DIR`.
+"""Choose the pairs for `tatoeba-small`: `python -m course.data.select_pairs --corpus-dir DIR`.
 
-Every run chooses the same pairs: they are sampled from tatoeba.train with a fixed seed, and keep its order.
+Every run chooses the same pairs: they are sampled from tatoeba.train with a fixed seed and kept in their original
+order.
 """
 
 import argparse

@@ -47,7 +47,7 @@ INDEX = 11  # the font size of an index. In pixels: some programs scale relative
 
 
 class Drawing:
-    """A drawing under construction. Coordinates are in its own units, x to the right and y down."""
+    """A drawing under construction. Coordinates are in its own units, with x pointing right and y down."""
 
     def __init__(self, width: int, height: int, title: str, description: str) -> None:
         self.width, self.height, self.title, self.description = width, height, title, description

@@ -1,4 +1,4 @@
-"""The picture on a start page: the architecture of an assignment, with the finished stages lit up."""
+"""The picture on a start page: the architecture of an assignment, with the finished stages highlighted."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -69,7 +69,7 @@ def _transformer(words: str, done: Collection[str]) -> Drawing:
     d.text(56, 80, "text in and out", anchor="start")
 
     def column(x: float, text: str, layer: str, title: str, parts: Sequence[tuple[str, str]]) -> None:
-        """Draw the encoder or the decoder as a column, with its text at the bottom."""
+        """Draw the encoder or the decoder as a column, with the name of its input at the bottom."""
         d.box(x + 30, 590, 110, 36, text, "network")
         d.arrow((x + 85, 590), (x + 85, 568))
         d.box(x + 12, 516, 146, 52, "positions\n(stage 2)", _kind("pe", done))

@@ -1,7 +1,7 @@
-"""Challenges after full marks: who is fastest, longest, best? No points; a local list keeps your best attempts.
+"""Challenges after full marks: who is fastest, longest, best? They earn no points; a list stores your best attempts.
 
-Each challenge calls a function of yours, checks its result, measures it, and records the measurement in
-`.challenges.json` next to the notebook. Copy the file to compare with others.
+Each challenge calls one of your functions, checks its result, measures it, and records the measurement in
+`.challenges.json` next to the notebook. Copy the file to compare your results with other people's.
 """
 
 import inspect
@@ -95,10 +95,10 @@ def fastest_attention(attend: Callable[..., torch.Tensor], note: str, folder: st
 def longest_sentence(
     translate: Callable[[Sequence[str]], Sequence[str]], note: str, folder: str | Path = "."
 ) -> Leaderboard:
-    """Translate ever longer sentences of the small grammar; the value is the word count of the longest correct one.
+    """Translate longer and longer sentences from the small grammar; the value is the greatest length that counts.
 
-    Clauses are joined with "und". Ten new sentences of each length are drawn. A length counts if at least half of them
-    are exactly correct; the challenge ends at the first length that does not count.
+    Clauses are joined with "und". Ten new sentences of each length are generated. A length counts if at least half of
+    the translations are exactly correct; the challenge ends at the first length that does not count.
     """
     longest, draw = 0, random.randrange(10**9)
     for clauses in range(1, 9):

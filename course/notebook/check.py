@@ -1,7 +1,7 @@
 """For the notebooks: grade a stage (`check`), and show which elements of a tensor are wrong (`show_errors`).
 
 No student code stays in the notebook's kernel: `check` grades the saved files in a separate process, and `load` reads
-them again each time. So the kernel never has to be restarted.
+them again each time. So the kernel never needs to be restarted.
 """
 
 import contextlib
@@ -82,7 +82,7 @@ class Points(float):
 
 
 def _announce(stage: "Stage") -> Any:
-    """Show that grading is in progress, because a timeout can take long; the verdict then replaces this text."""
+    """Show that grading is in progress, because a timeout can take a while; the verdict replaces this text."""
     from IPython.display import display
 
     if "NBGRADER_EXECUTION" in os.environ:
@@ -190,7 +190,7 @@ def _desk(name: str | None, folder: Path) -> "Desk":
 
 
 def desk_of(assignment: "Assignment") -> "Desk":
-    """Return the desk of an assignment in this kernel."""
+    """Return this kernel's `Desk` for an assignment."""
     from course.notebook.verdict import Desk
 
     desk = _OPEN.pop(assignment.name) if assignment.name in _OPEN else Desk(assignment)

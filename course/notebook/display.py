@@ -29,7 +29,7 @@ def working(words: str) -> Iterator[None]:
 
 
 class Link(str):
-    """A table cell that links to a file; its text is the file's name, if no other is given."""
+    """A table cell that links to a file; by default, its text is the file's name."""
 
     file: str
 

@@ -15,7 +15,7 @@ CELLS = 64  # at most, along each axis of a panel
 
 
 def error_image(error: "Incorrect") -> Any:
-    """The figure as HTML for a template, or "" if there is nothing to see."""
+    """Return the figure as HTML for a template, or "" if there is nothing to show."""
     from markupsafe import Markup
 
     return Markup(error_figure(error).image())

@@ -1,4 +1,4 @@
-"""Data that a notebook keeps for a student: a JSON file next to it with predictions, answers or attempts."""
+"""Data that a notebook keeps for a student: predictions, answers or attempts, in a JSON file next to the notebook."""
 
 import contextlib
 import json

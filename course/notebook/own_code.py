@@ -81,7 +81,7 @@ def own_questions(folder: Path, chosen: "Assignment", stage: "Stage", turn: int)
 
 
 class Progress:
-    """The answers to a stage's questions: the current round, and the letters chosen in it."""
+    """The answers to a stage's questions: the current round, and the letters chosen in that round."""
 
     def __init__(self, path: Path, stage: str) -> None:
         self.path, self.stage = path, stage
@@ -123,7 +123,7 @@ class Asked:
         return self.said.get(question.id, "")
 
     def reply(self, question: "Question", letter: str) -> str:
-        """The reply to an answer, as HTML: whether it is right, why, and where this is taught."""
+        """The reply to an answer, as HTML: whether it is right, why, and where the topic is taught."""
         at = LETTERS.index(letter)
         if at == question.right:
             return f"<p>✓ {letter} is right. {marked(question.because)}</p>"
@@ -182,7 +182,7 @@ def heading_of(notebook: Path, function: str) -> str:
 
 
 def marked(text: str) -> str:
-    """A string as HTML, with its `code` marked up."""
+    """Return a string as HTML; text in backticks becomes code."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
 
 

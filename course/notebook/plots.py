@@ -16,10 +16,10 @@ STYLES: tuple[tuple[str, Any, str], ...] = (
 
 @dataclass(frozen=True)
 class Curves:
-    """One panel: curves by name over common values of x.
+    """One panel: named curves over the same x values.
 
-    `log` names the logarithmic axes: "", "x", "y" or "xy". `level` is a dashed horizontal line with its name. `points`
-    are measured x and y values, drawn as small circles.
+    `log` names the logarithmic axes: "", "x", "y" or "xy". `level` is the name and the height of a dashed horizontal
+    line. `points` are measured x and y values, drawn as small circles.
     """
 
     title: str

@@ -1,7 +1,7 @@
-"""Predict, then look: `predict("Which weight is the largest?", ["the first", "the last"])` before an experiment.
+"""Predict before an experiment: `predict("Which weight is the largest?", ["the first", "the last"])`.
 
-The student chooses (or types, if there are no options) with buttons; then the text "What you should see" below the
-experiment opens. The choice is kept in `.predictions.json` next to the notebook, and earns no points. No cell waits
+The student clicks on an option, or types an answer if there are no options. Then the text "What you should see" below
+the experiment opens. The answer is kept in `.predictions.json` next to the notebook, and earns no points. No cell waits
 for an answer: without buttons, as on paper or in an exported notebook, the question and its options appear as text.
 """
 
@@ -30,7 +30,7 @@ class Prediction:
 
     @property
     def kept(self) -> str | None:
-        """The recorded answer, even from an earlier session."""
+        """The recorded answer, which may be from an earlier session."""
         given = read_kept(self.path).get(self.question)
         return given if isinstance(given, str) else None
 

@@ -17,7 +17,7 @@ class Question:
     tolerance: float = 0.0  # the tolerance
 
     def matches(self, given: float | str, answer: float | str) -> bool:
-        """Whether a given answer equals this one, up to rounding."""
+        """Whether a given answer equals the correct one, up to rounding."""
         if isinstance(given, str) or isinstance(answer, str):
             return str(given).strip().lower() == str(answer).lower()
         return math.isfinite(given) and abs(given - answer) <= self.tolerance + 1e-9 * abs(answer)

@@ -1,4 +1,4 @@
-"""Attention regressions for the notebooks: plots of estimates of a function, with the attention weights below."""
+"""Regression with attention, for the notebooks: plots of a function's estimates, with the weights below."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING

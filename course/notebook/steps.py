@@ -1,7 +1,7 @@
 """Verdicts on one step of a stage: `check("mha", "attention")` shows only the tests that grade this step.
 
-A step is a function to write in the stage, a part of a test, or a test. No stage has to declare its steps: the manifest
-already specifies which tests, or parts of tests, grade which function.
+A step is a function to write in the stage, a part of a test, or a test. Stages need not declare their steps: the
+manifest already specifies which tests, or parts of tests, grade which function.
 """
 
 from dataclasses import replace
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def graded_parts(stage: "Stage", step: str) -> dict[str, tuple[str, ...]]:
-    """Return the tests that grade a step, each with its parts that do so; ("",) for a test without parts.
+    """Return the tests that grade a step, each with its relevant parts; ("",) for a test without parts.
 
     Raises:
         UserError: if the stage has no such step; the message lists the steps.

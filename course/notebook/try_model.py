@@ -58,7 +58,7 @@ class SentenceBox:
 
 
 def try_model(checkpoint: str = "de-en") -> SentenceBox:
-    """Return a box in which a trained model, in ready-made modules, translates or continues a text.
+    """Return a box in which a trained model, running on ready-made modules, translates or continues a text.
 
     Args:
         checkpoint: the folder of the model in `checkpoints`.

@@ -90,14 +90,14 @@ class Desk:
         return standings
 
     def catch_up(self, folder: Path) -> bool:
-        """Grade the stages with unknown state; return whether there were any."""
+        """Grade the stages whose state is unknown; return whether there were any."""
         unknown = [standing.stage for standing in self.progress(folder) if standing.points is None]
         for stage in unknown:
             self._grade(stage, folder)
         return bool(unknown)
 
     def is_right(self, stage: Stage, folder: Path) -> bool:
-        """Whether a stage passes all of its visible tests; grade it if unknown."""
+        """Whether a stage passes all of its visible tests; grade it first if this is unknown."""
         known = next(standing.points for standing in self.progress(folder) if standing.stage is stage)
         if known is None:
             report = self._grade(stage, folder)

@@ -1,7 +1,7 @@
 """Remove one part of a Transformer using hooks on its modules, however the Transformer is written.
 
 Each function changes a model in place and returns it. The model must consist of the course's modules (their
-constructors are given, so the names of the parts are known).
+constructors are provided, so the names of the parts are known).
 """
 
 import math
@@ -15,7 +15,7 @@ def no_change(model: Any) -> Any:
 
 
 def without_scaling(model: Any) -> Any:
-    """Do not divide scores by sqrt(d_k): multiplying the queries by it cancels the division."""
+    """Do not divide scores by sqrt(d_k): multiplying the queries by sqrt(d_k) cancels the division."""
     for attention in _attentions(model):
         attention.compute_scaled_dot_product_attention = _unscaled(attention.compute_scaled_dot_product_attention)
     return model

@@ -48,7 +48,8 @@ def encode_pairs(
 class TokenTable:
     """Token sequences, concatenated in a single tensor.
 
-    A batch is read from it in a few operations. Building it from lists would take longer than the step on a GPU.
+    A batch is read from it in a few operations. On a GPU, building a batch from lists would take longer than the
+    training step.
     """
 
     def __init__(self, sequences: Sequence[Sequence[int]], device: str) -> None:

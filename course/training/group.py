@@ -22,7 +22,7 @@ class Group:
 
     @property
     def leads(self) -> bool:
-        """Whether this is the first process, which writes the files and reports."""
+        """Whether this is the first process, which writes the files and reports progress."""
         return self.rank == 0
 
     @property

@@ -26,7 +26,7 @@ class Quality(Protocol):
 
 
 class Validation(Protocol):
-    """Data for measuring a model at intervals."""
+    """Data for measuring a model at regular intervals."""
 
     figure: str  # the name of the metric in `Quality.figure`
 
@@ -40,7 +40,7 @@ def train(
     stop: Callable[[Any], bool] | None = None,
     log_every: int | None = None,
 ) -> None:
-    """Train to the end, or until `stop` returns true; the state is saved in both cases.
+    """Train to the end, or until `stop` returns true; the state is saved in either case.
 
     Args:
         trainer: the run, which may be at any step.

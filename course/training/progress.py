@@ -11,7 +11,7 @@ from course.training.group import Group
 
 @contextmanager
 def progress_bar(group: Group) -> Iterator[Any]:
-    """Show a bar with the speed and the remaining time; only in the first process of a group.
+    """Show a bar with the speed and the remaining time, but only in the first process of a group.
 
     The remaining time is computed from the mean speed of the whole run: the speed of the last steps varies on a busy
     machine.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 class TrainConfig:
     """Training settings. The learning rate rises linearly for `warmup_steps` and then falls linearly to zero.
 
-    The result is the mean of the weights after the last step, `average_every` steps before it, and so on, `average`
-    times in all.
+    The result is the mean of `average` sets of weights: those after the last step, those `average_every` steps earlier,
+    and so on.
     """
 
     epochs: int = 8
@@ -22,7 +22,7 @@ class TrainConfig:
     average_every: int = 100
 
     def rate(self, step: int, total_steps: int) -> float:
-        """Return the learning rate of a step, counted from 0."""
+        """Return the learning rate for a step, counted from 0."""
         rising = (step + 1) / self.warmup_steps
         falling = (total_steps - step) / max(1, total_steps - self.warmup_steps)
         return self.peak_rate * max(0.0, min(rising, falling))

@@ -1,4 +1,4 @@
-"""Short German sentences with their translations, from a small grammar: data for a translator that works in minutes.
+"""Short German sentences with their translations, from a small grammar: data for a translator that learns in minutes.
 
 In this grammar the two languages differ in gender and case (der Hund, den Hund) and in the endings of verbs and
 adjectives. The verb may come last (hat ... gesehen) or before the subject (Gestern hat ...), and English questions use
@@ -44,7 +44,7 @@ def _rows(text: str) -> list[list[str]]:
 
 
 class Phrase(NamedTuple):
-    """A noun phrase or a pronoun in both languages; `person` selects the form of a verb: ich, du, er, wir."""
+    """A noun phrase or a pronoun in both languages; `person` selects the verb form: ich, du, er, wir."""
 
     german: str
     english: str
@@ -69,7 +69,7 @@ def _subject(draw: random.Random) -> Phrase:
 
 
 def _sentence(draw: random.Random, new: bool) -> tuple[str, str]:
-    """A random sentence; with `new`, its verb and object are never combined in training sentences."""
+    """Return a random sentence; with `new`, its verb and object are never combined in training sentences."""
     subject, obj = _subject(draw), Phrase("", "", 2)
     verbs, nouns = _rows(OBJECT_VERBS), _rows(BEINGS) + _rows(THINGS)
     if new or draw.random() < 0.75:
@@ -146,7 +146,7 @@ def _written(words: str) -> str:
 
 
 class Words:
-    """A tokenizer with one token for each word of some sentences, with the interface of `course.text.Tokenizer`."""
+    """A tokenizer with one token per word of the given sentences, and the interface of `course.text.Tokenizer`."""
 
     def __init__(self, sentences: Sequence[str]) -> None:
         self.words = sorted({word for sentence in sentences for word in self._split(sentence)})

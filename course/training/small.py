@@ -62,7 +62,7 @@ def reversal_config(max_seq_length: int = 30) -> ModelConfig:
 
 
 def count_exact(model: Any, pairs: Sequence[Pair]) -> int:
-    """Count the sources that greedy decoding translates into exactly their targets."""
+    """Count the sources whose greedy translation is exactly the target."""
     from course.translation.decoding import greedy_decode
 
     decoded = greedy_decode(model, [source for source, _ in pairs])

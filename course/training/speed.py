@@ -45,7 +45,7 @@ def fast_dropout(model: Any) -> None:
 
 
 def fused_attention(model: Any, attention_class: type) -> None:
-    """Make every attention of the model call torch's `scaled_dot_product_attention`, which stores no weights.
+    """Make every attention module call torch's `scaled_dot_product_attention`, which stores no weights.
 
     Args:
         model: a `Transformer`.

@@ -33,7 +33,7 @@ class Run:
         self.weight_sum: dict[str, torch.Tensor] = {}
 
     def train_step(self) -> "tuple[torch.Tensor, int]":
-        """Do one update.
+        """Perform one update.
 
         Returns:
             The sum of the losses of this process's targets, and the number of targets of all processes.
@@ -41,7 +41,7 @@ class Run:
         raise NotImplementedError
 
     def begin_step(self) -> None:
-        """Set the learning rate, and seed dropout's random numbers from nothing but the step."""
+        """Set the learning rate, and seed dropout's random numbers from the step number alone."""
         import torch
 
         for settings in self.optimizer.param_groups:
@@ -62,7 +62,7 @@ class Run:
             self.add_to_average()
 
     def add_to_average(self) -> None:
-        """Add the current weights to the sum whose mean is taken at the end."""
+        """Add the current weights to the sum from which the mean weights are computed at the end."""
         wanted = self.config.averaged_steps(self.total_steps)
         if not set(self.averaged) <= set(wanted):  # the run was extended, so its last steps have changed
             self.averaged, self.weight_sum = [], {}
@@ -72,7 +72,7 @@ class Run:
         self.averaged.append(self.step)
 
     def finish(self) -> None:
-        """Load the mean of the averaged weights into the model. The saved state keeps the weights of the last step."""
+        """Load the averaged weights into the model. The saved state keeps the weights of the last step."""
         means = {name: total / len(self.averaged) for name, total in self.weight_sum.items()}
         self.model.load_state_dict(means, strict=False)  # buffers are unchanged
 
@@ -96,7 +96,7 @@ class Run:
         partial.replace(self.folder / STATE)
 
     def resume(self) -> bool:
-        """Load the saved state, if there is one; return whether there was.
+        """Load the saved state, if there is one; return whether a state was loaded.
 
         Raises:
             UserError: if the state is damaged or belongs to a different configuration. The number of epochs may change.
@@ -125,7 +125,7 @@ class Run:
 
 
 class Trainer(Run):
-    """The training run of a translator. Every process of a group has one, with the same weights after every step."""
+    """The training run of a translator. Each process in a group has its own, with equal weights after every step."""
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ class Trainer(Run):
         super().__init__(model, optimizer, config, folder, len(self.batches(0)), group)
 
     def batches(self, epoch: int) -> list[list[int]]:
-        """Return the batches of an epoch, at most as many as in the first epoch: all epochs are equally long."""
+        """Return an epoch's batches, at most as many as in the first epoch, so that all epochs are equally long."""
         if self.epoch_batches is None or self.epoch_batches[0] != epoch:
             batches = batch_by_length(self.pairs, self.config.batch_tokens, seed=self.config.seed * 1000 + epoch)
             self.epoch_batches = (epoch, batches)

@@ -22,12 +22,12 @@ class Quality:
 
     @property
     def figure(self) -> float:
-        """The metric that the curves show besides the loss."""
+        """The metric that the curves show in addition to the loss."""
         return self.bleu
 
 
 class Validation:
-    """Sentence pairs for measuring a model at intervals."""
+    """Sentence pairs for measuring a model at regular intervals."""
 
     figure = "bleu"
 

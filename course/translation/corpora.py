@@ -1,7 +1,7 @@
 """German-English sentence pairs for training and evaluation: their sources, and how to fetch and read them.
 
-A corpus is a file `<name>.tsv.gz` of lines "German<TAB>English" in UTF-8. The checksums are of the text, not of the
-compressed file, because different gzip programs write different bytes.
+A corpus is a UTF-8 file `<name>.tsv.gz` with lines of the form "German<TAB>English". The checksums are computed from
+the text, not from the compressed file, because different gzip programs write different bytes.
 """
 
 import gzip
@@ -166,7 +166,7 @@ def _text_sha256(path: Path) -> str | None:
 
 
 def _download(url: str) -> bytes:
-    """Download the content of an address, unpacked if it is gzipped."""
+    """Download the content at an address, and unpack it if it is gzipped."""
     import pooch
 
     pooch.get_logger().setLevel("WARNING")

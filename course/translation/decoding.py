@@ -1,4 +1,4 @@
-"""Decode whole batches, greedily and with beams, for evaluation. The graded code is `Transformer.inference`."""
+"""Decode whole batches, greedily or with beam search, for evaluation. The graded code is `Transformer.inference`."""
 
 import math
 from typing import Any

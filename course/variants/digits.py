@@ -1,4 +1,4 @@
-"""Handwritten digits, 8 x 8 pixels: reading them, a fixed split, and placing them on a larger noisy canvas."""
+"""Handwritten digits, 8 x 8 pixels: reading, splitting, and placing them on a larger, noisy canvas."""
 
 import gzip
 import zlib
@@ -44,7 +44,7 @@ def read_digits(folder: Path = DATA) -> tuple[Digits, Digits]:
 
 
 def on_canvas(images: np.ndarray, side: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Place each image at a random position on a larger square with noise.
+    """Place each image at a random position on a larger, noisy square.
 
     The noise is uniform from 0 to 0.4 for each pixel; where there is ink, the larger number is kept.
 

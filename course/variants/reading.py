@@ -1,7 +1,8 @@
-"""Read the attention weights of the models of `variants` through their code, however it is written.
+"""Read the attention weights of `variants` models through the models' code, however it is written.
 
-As in `course.read_attention`: the output of attention is linear in the values. With columns of the identity matrix as
-values, the outputs are columns of the attention matrix. So the code really computes these weights, mistakes included.
+This works as in `course.read_attention`: the output of attention is linear in the values. With columns of the identity
+matrix as values, the outputs are columns of the attention matrix. So the code really computes these weights, mistakes
+included.
 """
 
 from dataclasses import dataclass

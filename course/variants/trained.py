@@ -23,7 +23,7 @@ MODEL = "model"  # the configuration entry with the class, "module.Class"
 
 
 class BytePairs:
-    """A byte-pair tokenizer with the interface of `course.text.Tokenizer`: each text is between two special tokens."""
+    """A byte-pair tokenizer with the interface of `course.text.Tokenizer`: each text is enclosed in special tokens."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -36,7 +36,7 @@ class BytePairs:
         self.end: int = self.tokens.special[special[0]]
 
     def encode(self, text: str) -> list[int]:
-        """Token indices of a text, with `end` before and after it."""
+        """Return the token indices of a text, with `end` before and after it."""
         return [self.end, *self.tokens.encode(text), self.end]
 
     def decode(self, tokens: Iterable[int]) -> str:
@@ -53,7 +53,7 @@ class TrainedModel:
     tokenizer: Any  # a `Tokenizer` or `BytePairs`, for models that read text; else None
 
     def logits(self, tokens: torch.Tensor) -> torch.Tensor:
-        """The logits of a language model, (B, T) -> (B, T, V), without the caches that it may return as well."""
+        """The logits of a language model, (B, T) -> (B, T, V), without the caches that the model may also return."""
         result = self.model(tokens)
         return result[0] if isinstance(result, tuple) else result
 
@@ -80,13 +80,13 @@ def build(model_class: str, sizes: dict[str, Any], modules: SimpleNamespace) -> 
 
 
 def save_sizes(model_class: str, sizes: dict[str, Any], folder: Path) -> None:
-    """Write the configuration that `build` needs next to the weights."""
+    """Write the configuration for `build` to a file next to the weights."""
     text = json.dumps({MODEL: model_class, **sizes}, indent=2) + "\n"
     (folder / CONFIG).write_text(text, encoding="utf-8", newline="\n")
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Read the configuration that `save_sizes` has written.
+    """Read the configuration that `save_sizes` wrote.
 
     Raises:
         UserError: if the file is missing or damaged.

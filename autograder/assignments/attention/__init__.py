@@ -1,1 +1,1 @@
-"""The assignment attention: attention before the Transformer, in four stages."""
+"""The assignment `attention`: attention mechanisms before the Transformer, in four stages."""

@@ -1,4 +1,4 @@
-"""Checks for attention whose scores may be wrong: lengths and stored weights are judged by its own weights."""
+"""Checks for attention whose scores may be wrong: lengths and stored weights are checked against its own weights."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ LARGE_LIMIT = 1e-3  # for scores near 1000, which float32 stores with fewer deci
 def shifted_scores(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     """Add a number to each query's allowed scores, which leaves the weights unchanged; forbidden scores become large.
 
-    Some exponentials then overflow and others are 0. A fill value that is not far below -50 is detected.
+    Some exponentials then overflow and others underflow to 0. A fill value that is not far below -50 is detected.
     """
     shifts = np.resize((-50.0, 1000.0, -1000.0), scores.shape[:2])[..., None]
     return np.where(allowed, scores + shifts, scores + 1000)
@@ -54,7 +54,7 @@ class AttendingTestCase(StageTestCase):
         self.assert_tensor(actual, expected, "the result with lengths", X)
 
     def drops_weights(self, attention: Any, queries: np.ndarray, keys: np.ndarray) -> None:
-        """Fail unless dropout acts on the weights in training, so that equal features of the values stay equal.
+        """Fail unless dropout is applied to the weights in training, so that equal features of the values stay equal.
 
         Args:
             attention: has a dropout probability of 0.5.
@@ -74,7 +74,7 @@ class AttendingTestCase(StageTestCase):
             )
 
     def are_weights(self, kept: Any, shape: tuple[int, ...]) -> bool:
-        """Whether these could be weights computed from scores: not negative, not all equal, and rows add up to 1."""
+        """Whether these may be weights computed from scores: not negative, not all equal, and each row adds up to 1."""
         if not isinstance(kept, np.ndarray) or kept.shape != shape or kept.dtype.kind != "f":
             return False
         rows = kept.reshape(-1, shape[-1])  # (B, T_q, T_k) -> (B * T_q, T_k)

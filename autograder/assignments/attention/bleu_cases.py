@@ -1,4 +1,4 @@
-"""Translations, references, k, and the BLEU score, worked out by hand as defined in `sentence_bleu`'s docstring."""
+"""Translations, references, k, and BLEU scores worked out by hand, as defined in `sentence_bleu`'s docstring."""
 
 from math import exp
 

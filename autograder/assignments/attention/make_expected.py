@@ -44,7 +44,7 @@ def named(prefix: str, **tensors: "torch.Tensor") -> Tensors:
 
 
 def pooling(module: Any, rng: np.random.Generator) -> Tensors:
-    """Kernels; points in the plane; grid points that no kernel reaches, some of them halfway between two keys."""
+    """Kernels, points in the plane, and grid points that no kernel reaches; some are halfway between two keys."""
     import torch
 
     u = torch.tensor([[0.0, 0.25, 0.5, 0.9], [1.0, 1.1, 1.5, 3.0]])
@@ -79,7 +79,7 @@ def pooling(module: Any, rng: np.random.Generator) -> Tensors:
 
 
 def some_unreached(rng: np.random.Generator) -> "tuple[torch.Tensor, torch.Tensor]":
-    """Queries and keys for a width of 0.1: one query is six widths away; one query and one key are out of reach."""
+    """Points for a width of 0.1: a query is six widths from all keys; another query and a key are out of reach."""
     import torch
 
     near, keys = 0.1 * random(rng, 3, 2), 0.1 * random(rng, 4, 2)
@@ -154,7 +154,7 @@ def sentence_pairs() -> tuple[Any, dict[str, "torch.Tensor"]]:
 
 
 def bahdanau(modules: SimpleNamespace, rng: np.random.Generator) -> Tensors:
-    """One step, several steps and a whole small model; the next tokens predicted by the trained model."""
+    """One step, several steps, a whole small model, and the next tokens predicted by the trained model."""
     import torch
 
     model, tensors = small(modules.seq2seq, rng)
@@ -231,7 +231,7 @@ def tiny(modules: SimpleNamespace) -> Tensors:
 def _chosen_again(model: Any, call: dict[str, Any]) -> Tensors:
     """A start token and a padding token that the model also chooses within a sentence, and the translations.
 
-    Return an empty dictionary if there is no such start token. No token counts as eos here.
+    Return an empty dictionary if there is no such start token. Here, no token ends a translation.
     """
     import torch
 
@@ -246,7 +246,7 @@ def _chosen_again(model: Any, call: dict[str, Any]) -> Tensors:
 
 
 def stored_tensors() -> Iterator[tuple[str, Tensors]]:
-    """The stored tensors of the stages, from the reference modules."""
+    """Yield the stored tensors of each stage, computed by the reference modules."""
     from course.recurrent import load_recurrent_modules
 
     rng = np.random.Generator(np.random.PCG64(20140901))

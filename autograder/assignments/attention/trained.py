@@ -1,4 +1,4 @@
-"""The trained recurrent translator, for the tests of whole models."""
+"""The trained recurrent translator, for testing whole models."""
 
 from typing import Any
 

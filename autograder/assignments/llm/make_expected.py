@@ -16,7 +16,7 @@ Tensors = dict[str, Any]
 
 
 class Maker:
-    """Draws numbers and weights from one random generator."""
+    """Draws numbers and weights from a single random generator."""
 
     def __init__(self, modules: SimpleNamespace) -> None:
         self.modules = modules
@@ -277,7 +277,7 @@ def speculative(make: Maker) -> Tensors:
 
 
 def stored_tensors() -> Iterator[tuple[str, Tensors]]:
-    """Yield the stored tensors of each stage, by the stage's name."""
+    """Yield the name of each stage with its stored tensors."""
     chosen = assignment("llm")
     make = Maker(load_modules(chosen.solution, chosen.modules))
     for stage in (bpe, flash, lm, optim, lens, quantise, speculative):

@@ -1,1 +1,1 @@
-"""The assignment transformer: the model of "Attention Is All You Need", in five stages."""
+"""The assignment `transformer`: the model of "Attention Is All You Need", in five stages."""

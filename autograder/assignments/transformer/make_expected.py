@@ -79,7 +79,7 @@ def mha(modules: SimpleNamespace, rng: np.random.Generator) -> Tensors:
 
 
 def pe(modules: SimpleNamespace, rng: np.random.Generator) -> Tensors:
-    """A 15 x 32 table, and embeddings of fewer positions."""
+    """A 15 x 32 table, and embeddings for fewer positions."""
     encoding = modules.pe.PositionalEncoding(32, 15)
     x = random(rng, 4, 9, 32)
     return {"pe/table": encoding.pe, "pe/x": x, "pe/output": encoding(x)}
@@ -91,7 +91,7 @@ def read_sentences(path: Path = OWN_SENTENCES) -> list[list[str]]:
 
 
 def encoded(checkpoint: "Checkpoint") -> dict[str, "torch.Tensor"]:
-    """The sentences as token indices: src, src_lengths, and the target without its last token, tgt, tgt_lengths."""
+    """The sentences as token indices: src, src_lengths, tgt and tgt_lengths. The targets lack their last token."""
     from course.text import pad
 
     pairs = read_sentences()
@@ -101,7 +101,7 @@ def encoded(checkpoint: "Checkpoint") -> dict[str, "torch.Tensor"]:
 
 
 def layer(layer_class: Any, decoder: bool, cache: bool = False) -> Tensors:
-    """A small layer of the encoder or the decoder; with `cache`, one step that follows a random cache."""
+    """A small encoder or decoder layer; with `cache`, one step that continues from a random cache."""
     import torch
 
     def made(**options: bool) -> Any:
@@ -202,7 +202,7 @@ def tiny(modules: SimpleNamespace) -> Tensors:
 
 
 def stored_tensors() -> Iterator[tuple[str, Tensors]]:
-    """The stored tensors of the stages, from the reference modules."""
+    """Yield the stored tensors of each stage, computed by the reference modules."""
     from autograder.manifest import assignment
     from course.checkpoint import load_checkpoint
     from course.modules import load_modules

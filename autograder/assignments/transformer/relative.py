@@ -62,14 +62,14 @@ class RelativeTestCase(StageTestCase):
         return x
 
     def heads(self, T_q: int, T_k: int) -> dict[str, np.ndarray]:
-        """Random queries, keys and values. Only query t has a 1 in feature t, where keys have 0."""
+        """Random queries, keys and values. Only query t has a 1 in feature t; there, keys have 0."""
         rng = np.random.Generator(np.random.PCG64(3))
         heads = {name: rng.standard_normal((B, H, T, D)) for name, T in (("query", T_q), ("key", T_k), ("value", T_k))}
         heads["query"][..., :T_q], heads["key"][..., :T_q] = np.eye(T_q), 0
         return heads
 
     def forbidding(self, heads: dict[str, np.ndarray], forbidden: np.ndarray) -> dict[str, np.ndarray]:
-        """The same heads, with scores so low that forbidden keys, True in (B, T_q, T_k), get no weight."""
+        """The same heads, but forbidden keys, True in (B, T_q, T_k), have such low scores that they get no weight."""
         key, T_q = heads["key"].copy(), heads["query"].shape[2]
         key[..., :T_q] = -LOW * forbidden.swapaxes(-1, -2)[:, None]
         return {**heads, "key": key}
@@ -78,7 +78,7 @@ class RelativeTestCase(StageTestCase):
         return float(np.abs(one - other).max()) <= 10 * LIMITS[self.student.dtype]
 
     def check_attends(self) -> None:
-        """Fail unless each query weights values by its scores: very low scores give no weight, the others do."""
+        """Fail unless each query weights values by its scores: only keys with very low scores get no weight."""
         heads, hidden = self.heads(4, 5), np.broadcast_to(np.arange(5) > 2, (B, 4, 5))
         heads = self.forbidding(heads, hidden)
         own = self.attended(heads)
@@ -111,13 +111,13 @@ class RelativeTestCase(StageTestCase):
         self.check_masks(*single, *({**masks, "key_padding_mask": PADDING} for masks in single))
 
     def check_other_masks(self) -> None:
-        """Fail unless masks of other numbers and of booleans work."""
+        """Fail unless masks with other numbers and boolean masks work."""
         masks = {"key_padding_mask": PADDING, "attention_mask": OWN}
         numbers = {"key_padding_mask": PADDING * SIGNS, "attention_mask": OWN * SIGNS[..., None] * -1}
         self.check_masks(numbers, {name: mask != 0 for name, mask in masks.items()})
 
     def check_lengths(self) -> None:
-        """Fail unless the result of a query does not depend on the number of other queries."""
+        """Fail if a query's result depends on the number of other queries."""
         self.check_attends()
         for T_q in (3, 7):
             heads = self.heads(T_q, 5)

@@ -1,4 +1,4 @@
-"""Shared by visible and hidden tests of models: the trained German-English model, and checks of dropout."""
+"""Code shared by visible and hidden tests of models: the trained German-English model and checks of dropout."""
 
 import contextlib
 import functools
@@ -41,14 +41,14 @@ SUBLAYERS = {  # the linear layer that each sub-layer ends with
 
 @functools.cache  # a class needs them for every student
 def numbers(*shape: int, name: str = "") -> np.ndarray:
-    """Standard normal numbers that depend only on the shape and the name; read-only."""
+    """Read-only standard normal numbers that depend only on the shape and the name."""
     values = np.random.Generator(np.random.PCG64((*name.encode(), *shape))).standard_normal(shape)
     values.flags.writeable = False
     return values
 
 
 def small_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    """The weights of a small layer: they differ by name, so that using the wrong submodule is detected."""
+    """The weights of a small layer, which depend on their names, so that using the wrong submodule is detected."""
     return {name: numbers(*shape, name=name) / np.sqrt(max((1, *shape[-1:]))) for name, shape in shapes.items()}
 
 
@@ -66,7 +66,7 @@ def tiny_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]
 
 
 def small_arguments(decoder: bool = False, step: bool = False) -> dict[str, np.ndarray]:
-    """The arguments of a small layer of the encoder, or of the decoder: 2 sentences of 5 tokens, one with padding.
+    """The arguments for a small encoder or decoder layer: 2 sentences of 5 tokens, one with padding.
 
     With `step`, the padding comes first, since one step computes the last position. The attention mask then forbids
     that position one more key than a causal mask does.
@@ -89,8 +89,8 @@ def small_arguments(decoder: bool = False, step: bool = False) -> dict[str, np.n
 def check_columns(case: StageTestCase, table: Any, right: np.ndarray, name: str, odd: bool) -> None:
     """Fail unless the even (or the odd) columns of a position table are correct.
 
-    For the odd columns, it is enough that they are the cosines of the angles whose sines are in the even ones: wrong
-    angles cost points only once.
+    The odd columns need only be the cosines of the angles whose sines are in the even columns, so that wrong angles
+    cost points only once.
     """
     columns = np.arange(right.shape[-1]) % 2 == odd
     try:
@@ -147,7 +147,7 @@ class TrainedTestCase(StageTestCase):
         return model, weights
 
     def check_layer(self, build: Callable[[float], ObjectProxy], arguments: Mapping[str, np.ndarray]) -> None:
-        """Fail unless a small layer returns the stored tensor; warn of named arguments and side effects.
+        """Fail unless a small layer returns the stored tensor; warn about argument names and side effects.
 
         Args:
             build: creates the layer with a given dropout probability.
@@ -159,7 +159,7 @@ class TrainedTestCase(StageTestCase):
         self.warn_of_side_effects(layer, arguments, weights=small_weights(layer.shapes()), where=real)
 
     def check_layer_masks(self, build: Callable[[float], ObjectProxy], arguments: Mapping[str, np.ndarray]) -> None:
-        """Fail unless hidden positions do not affect a small layer's results, and visible positions do.
+        """Fail unless visible positions affect a small layer's results, and hidden positions do not.
 
         The layer's results are compared with each other, so that mistakes outside the masks cost no points here.
         """
@@ -196,7 +196,7 @@ class TrainedTestCase(StageTestCase):
     def check_cost(self) -> None:
         """Fail if a step with a cache computes more than its last position.
 
-        Only rows of the feed-forward network, which has a width of its own, are counted: attention needs all positions.
+        Only rows of the feed-forward network, which has a unique width, are counted: attention needs all positions.
         """
         d_model, _, H = SMALL
         layer = self.student.decoder.TransformerDecoderLayer(d_model, WIDE, H, KEPT)
@@ -224,8 +224,8 @@ class TrainedTestCase(StageTestCase):
     ) -> None:
         """Fail unless dropout is applied to the output of each sub-layer of a layer, and only there.
 
-        Each sub-layer ends with a linear layer. If dropout keeps every element, the output in training mode is that
-        of evaluation mode with these linear layers multiplied by 1 / (1 - p). If it drops all, the factor is 0.
+        Each sub-layer ends with a linear layer. If dropout keeps every element, the output in training mode is
+        that of evaluation mode with these layers' outputs multiplied by 1 / (1 - p). If it drops all, the factor is 0.
 
         Args:
             build: creates the layer with a given dropout probability.

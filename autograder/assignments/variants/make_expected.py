@@ -30,7 +30,7 @@ PATCHES = ("img_size", "patch_size", "channels", "d_model")
 
 
 class Maker:
-    """Draws numbers and weights from one random generator."""
+    """Draws numbers and weights from a single random generator."""
 
     def __init__(self, modules: SimpleNamespace) -> None:
         self.modules = modules
@@ -56,7 +56,7 @@ class Maker:
         return model.double().eval()
 
     def dropping(self, model: Any, *arguments: Any) -> Tensors:
-        """A model's outputs in training mode, if dropout keeps every element, and if it drops every element."""
+        """A model's outputs in training mode when dropout keeps every element, and when it drops every element."""
         from torch import nn
 
         from autograder.worker.deterministic_dropout import deterministic_dropout
@@ -285,7 +285,7 @@ def modern(make: Maker) -> Tensors:
 
 
 def stored_tensors() -> Iterator[tuple[str, Tensors]]:
-    """The stored tensors of the stages, from the reference modules."""
+    """Yield the stored tensors of each stage, computed by the reference modules."""
     make = Maker(load_modules(assignment("variants").solution, assignment("variants").modules))
     for stage in (layers, heads, lm, generate, tagger, vit, training, modern):
         yield stage.__name__, stage(make)

@@ -1,4 +1,4 @@
-"""The trained language model, for the test of a whole model."""
+"""The trained language model, for testing a whole model."""
 
 import json
 from typing import Any

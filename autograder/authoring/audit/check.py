@@ -18,7 +18,7 @@ class Check(Protocol):
         """The number of items in a quick run; None for all."""
 
     def items(self, subject: Subject) -> Iterable[str]:
-        """Return the names of the items to check. Must be fast: tests call it before they run anything."""
+        """Return the names of the items to check. This must be fast: tests call it before they run anything."""
 
     def problems(self, subject: Subject, item: str) -> Iterable[str]:
         """Return the problems with an item, one sentence each."""
@@ -33,7 +33,7 @@ def look_at(check: Check, subject: Subject, item: str) -> list[str]:
 
 
 def sample(items: Sequence[str], number: int | None) -> list[str]:
-    """Return `number` evenly spaced items; always the same ones."""
+    """Return `number` evenly spaced items, which are always the same."""
     if number is None or number >= len(items):
         return list(items)
     return [items[index * len(items) // number] for index in range(number)]

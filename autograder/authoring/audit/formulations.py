@@ -1,4 +1,4 @@
-"""Correct code gets full marks, in whatever style it is written."""
+"""Correct code gets full marks, regardless of its style."""
 
 from collections.abc import Iterable, Iterator
 

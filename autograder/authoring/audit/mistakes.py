@@ -43,8 +43,8 @@ def _warned(subject: Subject, item: str, visible: tuple[Ran, ...]) -> Iterator[s
     """Check that each warning is right about whether hidden tests grade the mistake.
 
     If a warning says that hidden tests grade the mistake, one of the stage's hidden tests must deduct points.
-    Otherwise, the hidden test of the same name must deduct none. If a test fails, warnings about the same function are
-    not shown; see `run_test`.
+    Otherwise, the hidden test of the same name must not deduct any points. If a test fails, warnings about the same
+    function are not shown; see `run_test`.
     """
     if not all(ran.passed for ran in visible):
         return
@@ -81,7 +81,7 @@ def code_of(module: str, source: str) -> dict[str, str]:
 
 
 def _named(subject: Subject, mistake: Mistake) -> Iterator[str]:
-    """Check the name that the grader reports: the mistake's own, or that of an earlier mistake with the same results.
+    """Check that the grader names this mistake, or an earlier mistake that has the same results.
 
     If an exception was raised in other code, no mistake is named, since that code may be the cause.
     """

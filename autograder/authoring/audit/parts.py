@@ -1,4 +1,4 @@
-"""Parts that a stage forbids are refused under every name that they have in torch; allowed parts are not refused."""
+"""Parts that a stage forbids are rejected under every name that they have in torch; allowed parts are accepted."""
 
 import difflib
 import inspect

@@ -40,7 +40,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def _graded(cells: list[dict[str, Any]], stage: Stage) -> Iterator[str]:
-    """Check that there is a single graded cell, that it calls check(), and that its nbgrader metadata is correct."""
+    """Check that there is exactly one graded cell, that it calls check(), and that its nbgrader metadata is correct."""
     if len(cells) != 1:
         yield f"{len(cells)} cells have nbgrader metadata; only the graded cell should"
         return

@@ -81,7 +81,7 @@ class Subject:
         return correct_submissions(self.assignment)
 
     def partly(self, *keep: str) -> dict[str, str]:
-        """Return the reference modules, in which the students' functions are stubs except those in `keep`."""
+        """Return the reference modules with stubs in place of the students' functions, except those in `keep`."""
         sources = self.solution.items()
         return {module: strip_module(text, module, self.assignment, keep) for module, text in sources}
 
@@ -144,7 +144,7 @@ class Subject:
         return tuple(runs)
 
     def run_mistake(self, name: str, seed: int | None = None) -> tuple[Ran, ...]:
-        """Run a known mistake in its stage; the result is cached."""
+        """Run the tests of a known mistake's stage on it; the result is cached."""
         mistake = self.mistakes[name]
         stage = self.assignment.stage(mistake.stage)
         return self.once(
@@ -152,7 +152,7 @@ class Subject:
         )
 
     def run_correct(self, name: str, stage: Stage, seed: int | None = None) -> tuple[Ran, ...]:
-        """Run a correct submission in a stage; the result is cached."""
+        """Run the tests of a stage on a correct submission; the result is cached."""
         submission, _ = self.correct[name]
         return self.once(
             ("correct", name, stage.name, seed), lambda: self.run(self.code(submission.sources, stage), stage, seed)

@@ -1,4 +1,4 @@
-"""Ids of mistakes and of notebook cells are unique and well-formed, and hints are suitable for students."""
+"""The ids of mistakes and notebook cells are unique and well-formed, and hints are suitable for students."""
 
 import json
 import re

@@ -15,7 +15,7 @@ TWO_THREADS = "\n\nimport torch\n\ntorch.set_num_threads(2)\n"  # appended to a 
 
 @dataclass
 class Measured:
-    """The largest deviation of correct code and the smallest of mistakes, as shares of the limit, by precision."""
+    """For each precision, the largest deviation of correct code and the smallest of mistakes, relative to the limit."""
 
     correct: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     largest: dict[str, str] = field(default_factory=dict)  # precision -> the code with the largest deviation
@@ -38,7 +38,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def measure(subject: Subject, stage: Stage) -> Measured:
-    """Measure the deviations of all correct code and all mistakes in a stage; cached runs are reused."""
+    """Measure the deviations of all correct code and of all mistakes in a stage, reusing cached runs."""
     measured = Measured()
     for name, (_, modules) in subject.correct.items():
         if modules & set(stage.modules):

@@ -6,9 +6,9 @@ command again for the same file keeps the seed, so that grades stay comparable a
 
 In the container the grader runs as root and the code of a submission runs confined. If the kernel has no Landlock (as
 in gVisor), the code runs as the user "nobody" with seccomp. It can read public files, but it cannot write files, use
-the network, or affect other processes. Only root can read solutions, tests and seed. If that is impossible too, the
-result of every submission is a failure of the grader, unless the archive was built with `--unconfined`. With that
-option the code runs unconfined, so a hostile submission can read the solution and change its grade. Each result
+the network, or affect other processes. Only root can read the solutions, the tests and the seed. If even that is
+impossible, the result of every submission is a grader failure, unless the archive was built with `--unconfined`. With
+that option the code runs unconfined, so a hostile submission can read the solution and change its grade. Each result
 contains a warning about this.
 """
 
@@ -91,7 +91,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 
 
 def from_file(path: Path) -> dict[str, Any]:
-    """Read options from a settings file, to replace the defaults.
+    """Read options from a settings file; they replace the defaults.
 
     Raises:
         UserError: if it cannot be read, or has an unknown option.

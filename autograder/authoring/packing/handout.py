@@ -1,8 +1,8 @@
 """Build the student handout: `python -m autograder handout` writes build/transformer-student.zip.
 
-With `--all`, the archive contains all assignments. A handout contains the part of the engine that students use, the
-assignment's own files, and the library modules, pages and pictures that these use, but nothing else. Before the archive
-is written, its stubs are compared with the solutions, and every file is searched for lines of the solution.
+With `--all`, the archive contains all assignments. A handout contains only the part of the engine that students use,
+the assignment's own files, and the library modules, pages and pictures that these use. Before the archive is written,
+its stubs are compared with the solutions, and every file is searched for lines of the solution.
 """
 
 import argparse
@@ -229,7 +229,7 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
 
     The text between `<!-- only NAME -->` and `<!-- end -->` is for one assignment, the text in `<!-- others: ... -->`
     for all others, and the text after `<!-- if PAGE -->` for courses that have this page. `{...}` is filled in from the
-    manifest. `<!-- example: ASSIGNMENT STAGE MODULE -->` lists names in the examples that are replaced.
+    manifest. `<!-- example: ASSIGNMENT STAGE MODULE -->` lists names to be replaced in the examples.
     """
     only = re.compile(r"<!-- only (\w+) -->\n?(.*?)<!-- end -->\n?", re.DOTALL)
     special = chosen.name in {found[1] for found in only.finditer(text)}
@@ -285,14 +285,14 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
 
 
 def aligned(commands: str) -> str:
-    """Realign the comments on command lines, since a name may have become longer."""
+    """Realign the comments after commands, since a name may have become longer."""
     pairs = [[piece.rstrip() for piece in line.split(" # ", 1)] for line in commands.splitlines()]
     width = max(len(command) for command, _ in pairs)
     return "".join(f"{command.ljust(width)} # {words}\n" for command, words in pairs)
 
 
 def others(more: Sequence[Assignment]) -> str:
-    """Return the README section on all assignments but the first."""
+    """Return the README section about all assignments except the first."""
     rows = "".join(
         f"| [{each.title}]({RELEASE}/{each.name}/{NAME}) | `python grade.py --assignment {each.name}` |\n"
         for each in more

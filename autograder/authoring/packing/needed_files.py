@@ -40,7 +40,7 @@ def library(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _used(path: str, data: bytes) -> Iterator[str]:
-    """Yield the names below `course` that a file imports or mentions."""
+    """Yield the names in the package `course` that a file imports or mentions."""
     if path.endswith(".py"):
         yield from _imported(data.decode())
     elif path.endswith(".ipynb"):
@@ -101,7 +101,7 @@ def _data(modules: Iterable[str], files: Mapping[str, bytes]) -> Iterator[str]:
 
 
 def _mention(name: str) -> re.Pattern[str]:
-    """Match mentions of a data file: its name, or the part before the first dot in quotes or before a placeholder."""
+    """Match mentions of a data file: its name, or its part before the first dot, quoted or before a placeholder."""
     stem = re.escape(name.partition(".")[0])
     return re.compile(rf"{re.escape(name)}|[\"']{stem}[\"']|{stem}\.{{")
 

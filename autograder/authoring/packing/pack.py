@@ -1,6 +1,6 @@
 """Build an autograder for a platform: `python -m autograder pack --for prairielearn transformer`.
 
-Every bundle contains the engine, the tests and the settings. Except for Classroom 50, they also contain the
+Every bundle contains the engine, the tests and the settings. All but that for Classroom 50 also contain the
 solutions, the hidden tests and their seed, so keep them secret. Files that students could fetch (the image, the bundle
 for Classroom 50) contain none of these. docs/platforms.md explains how to use each bundle.
 """
@@ -45,7 +45,7 @@ class Order:
 
 
 def prairielearn_files(order: Order) -> dict[str, bytes]:
-    """Return two PrairieLearn questions that share an engine: one for required stages and one for extra credit."""
+    """Return two PrairieLearn questions that use the same engine: one for required stages and one for extra credit."""
     chosen, name = order.chosen, order.chosen.name
     files = {f"serverFilesCourse/autograder-{name}/{path}": data for path, data in engine_files(chosen).items()}
     for extra in (False, True):
@@ -108,7 +108,7 @@ def vpl_files(order: Order) -> dict[str, bytes]:
 
 
 def submitty_files(order: Order) -> dict[str, bytes]:
-    """Return a Submitty configuration: one test case runs the grader, and one for each test reads the verdict.
+    """Return a Submitty configuration: one test case runs the grader, and one test case per test reads the verdict.
 
     Raises:
         UserError: if a test has a fraction of a point, which Submitty does not support.

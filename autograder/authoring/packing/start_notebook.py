@@ -64,7 +64,7 @@ def title_of(notebook: bytes) -> str:
 
 
 def way_on(chosen: Assignment, name: str, titles: Mapping[str, str]) -> str:
-    """Return the last lines of a notebook, in Markdown: links to the previous notebook, the start and the next one.
+    """Return a notebook's last lines, in Markdown: links to the previous notebook, the start page and the next one.
 
     Args:
         titles: the notebooks' titles by name.

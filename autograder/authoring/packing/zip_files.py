@@ -14,7 +14,7 @@ FIRST_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip file can stor
 def collect(root: Path, patterns: Iterable[str]) -> dict[str, bytes]:
     """Return the files below a folder that match one of the patterns, by path with slashes.
 
-    Lines of text end with "\\n" on every system, as the shell of a container requires.
+    Lines of text end with "\\n" on every system, as the shell in a container requires.
 
     Raises:
         UserError: if a pattern matches no file.
@@ -42,7 +42,7 @@ def of_course(patterns: Iterable[str]) -> dict[str, bytes]:
 
 
 def of_project(names: Iterable[str]) -> dict[str, bytes]:
-    """Return files such as grade.py and constraints.txt, from the course if it has them, or else from the engine."""
+    """Return files such as grade.py and constraints.txt, from the course if they are there, or else from the engine."""
     files: dict[str, bytes] = {}
     for name in names:
         files |= collect(course_folder() if (course_folder() / name).is_file() else project_files(), [name])

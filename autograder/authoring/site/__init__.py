@@ -1,1 +1,1 @@
-"""The course as a static site: `python -m autograder site`, `make site`."""
+"""Build the course as a static site: `python -m autograder site`, `make site`."""

@@ -1,6 +1,6 @@
 """Run the released notebooks for the site, with the solution's modules, and cache their outputs.
 
-Outputs may show the solution's results, but never its code: the notebooks are the students' versions.
+Outputs may show the solution's results, but never its code, because the notebooks are the students' versions.
 """
 
 import hashlib
@@ -58,7 +58,7 @@ def digest_of(one: Assignment) -> str:
 
 
 def _cached(wanted: tuple[Assignment, str, Path]) -> tuple[Assignment, str, Any]:
-    """Return a notebook with its outputs, from the cache if it is there."""
+    """Return a notebook with its outputs, from the cache if possible."""
     import nbformat
 
     assignment, name, kept = wanted

@@ -27,7 +27,7 @@ def unused_attributes(tree: ast.Module) -> set[str]:
 
 @kept(maxsize=16)
 def kept_functions(tree: ast.Module) -> list[str]:
-    """The attributes in which a constructor keeps an argument that is not a number, such as self.kernel."""
+    """The attributes in which a constructor stores an argument that is not a number, such as self.kernel."""
     attributes = []
     for constructor in ast.walk(tree):
         if isinstance(constructor, ast.FunctionDef) and constructor.name == "__init__":

@@ -11,7 +11,7 @@ Place = tuple[int, int]  # line and column
 def bound_names(function: ast.FunctionDef) -> Callable[[str, ast.expr], bool]:
     """Return a function that checks whether a name may have a value at an expression.
 
-    Arguments have a value. So do names assigned by an earlier statement, or anywhere in the same loop: an earlier
+    Arguments have a value, and so do names assigned by an earlier statement, or anywhere in the same loop: an earlier
     iteration may have assigned them. Names of a comprehension have a value only inside it.
     """
     arguments = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}

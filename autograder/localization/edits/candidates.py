@@ -1,7 +1,7 @@
 """Small changes to a function that might fix a slip: another name, axis, sign, operator or argument.
 
-Mutation testing makes such changes to test a test suite. Here they find the faulty statement, as in "Ask the Mutants"
-(Moon, Kim, Kim, Yoo 2014): if a change fixes a failing call, the changed statement is suspicious.
+Mutation testing uses such changes to evaluate a test suite. Here, they help to find the faulty statement, as in "Ask
+the Mutants" (Moon, Kim, Kim, Yoo 2014): if a change fixes a failing call, the changed statement is suspicious.
 """
 
 import ast
@@ -26,7 +26,7 @@ class Place(NamedTuple):
     end: int
 
     def changed(self, start: int, end: int, text: str) -> str:
-        """The function alone, with part of it replaced by `text`."""
+        """Return the function's code only, with part of it replaced by `text`."""
         return f"{self.head}{self.source[self.begin : start]}{text}{self.source[end : self.end]}"
 
 
@@ -52,7 +52,7 @@ class SmallChange:
 
     @property
     def call(self) -> str:
-        """The call that it adds."""
+        """The call that the change adds."""
         return self.text.partition("\n")[0] if self.kind == "call" else ""
 
     @property

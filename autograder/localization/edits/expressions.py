@@ -1,4 +1,4 @@
-"""Edits of expressions that might fix a slip: another name, attribute, number, sign, operator, argument or axis."""
+"""Edits to expressions that might fix a slip: another name, attribute, number, sign, operator, argument or axis."""
 
 import ast
 from collections import Counter
@@ -158,7 +158,7 @@ class ExpressionEdits:
             yield self._whole(node, f"(({left}) @ ({right}).transpose(-2, -1))")
 
     def _other_brackets(self, node: ast.BinOp) -> Iterator[Edit]:
-        """Replace `(a / b) ** c` by `a / (b ** c)`, and vice versa."""
+        """Replace `(a / b) ** c` with `a / (b ** c)`, and vice versa."""
         outer, of, inner = ARITHMETIC.get(type(node.op)), self.text.of, (node.left, node.right)
         for at, operand in enumerate(inner):
             sign = ARITHMETIC.get(type(operand.op)) if isinstance(operand, ast.BinOp) else None
@@ -173,8 +173,10 @@ class ExpressionEdits:
                     )
 
     def completed(self, statement: ast.stmt) -> Iterator[Edit]:
-        """Extend the sums and products of a statement by a name, such as a forgotten divisor, or replace an operand by
-        its square root or square."""
+        """Add a name, such as a forgotten divisor, to a statement's sums and products.
+
+        Alternatively, replace an operand with its square root or square.
+        """
         for node in (node for node in ast.walk(statement) if isinstance(node, ast.BinOp)):
             for part in (node.left, node.right):
                 for power in ("0.5", "2") if isinstance(part, (ast.Name, ast.BinOp)) else ():

@@ -25,7 +25,7 @@ class Move(NamedTuple):
 
 
 def moves(body: list[ast.stmt], text: Offsets, loop: type[ast.For] | type[ast.While] | None = None) -> Iterator[Move]:
-    """All moves in a block and the blocks inside it, except those that might make a `while` loop endless.
+    """All moves within a block and its inner blocks, except those that might make a `while` loop endless.
 
     Args:
         loop: the kind of the innermost loop around the block.
@@ -67,7 +67,7 @@ def _has_else(node: ast.stmt) -> bool:
 
 
 def _further(statement: ast.stmt, like: ast.stmt, text: Offsets) -> Iterator[Move]:
-    """Re-indent a statement to match another one, if both begin their lines."""
+    """Re-indent a statement to match another one, if each is the first on its line."""
     start, line = text.start(statement), text.starts[statement.lineno - 1]
     other = text.starts[like.lineno - 1]
     indent, wanted = text.source[line:start], text.source[other : text.start(like)]

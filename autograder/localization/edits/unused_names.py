@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 
 def unused_names(function: ast.FunctionDef) -> set[str]:
-    """The names that are assigned and never read: probably meant to be used. Names that begin with _ do not count."""
+    """The names that are assigned but never read, probably by mistake. Names that begin with _ do not count."""
     names = [node for node in ast.walk(function) if isinstance(node, ast.Name) and not node.id.startswith("_")]
     read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
     return {node.id for node in names if isinstance(node.ctx, ast.Store)} - read

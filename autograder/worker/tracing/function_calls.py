@@ -1,7 +1,7 @@
 """Trace the calls of student functions: their arguments, their callers and their results.
 
-Calls to modules alone would not show a helper function called with the wrong tensor, or a `return` that comes one step
-too early.
+Tracing only the calls to modules would not reveal a helper function called with the wrong tensor, or a `return` that
+comes one step too early.
 """
 
 import inspect

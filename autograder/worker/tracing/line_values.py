@@ -1,7 +1,7 @@
 """In a worker: count how often each statement of the student's files runs in a call, and keep the values it assigns.
 
 Like `function_calls`, this module uses a Python trace function (`sys.settrace`). A tensor's shape is always sent, its
-elements only if they are few. Like the record of `tracer`, this one is not trusted.
+elements only if they are few. Like the trace from `tracer`, this record is not trusted.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ class LineValues:
     """Counts statements and keeps their values, from `start` to `end`.
 
     Args:
-        files: names of the files whose statements count.
+        files: names of the files whose statements are counted.
     """
 
     def __init__(self, files: set[str]) -> None:
@@ -110,7 +110,7 @@ class _Weights(TorchFunctionMode):
 
 
 def described(value: Any) -> list[Any] | None:
-    """[shape, elements or None] for a tensor, ["plain", text] for numbers, strings and short lists, else None."""
+    """Return [shape, elements or None] for a tensor, ["plain", text] for other simple values, else None."""
     if type(value) in (torch.Tensor, torch.nn.Parameter):
         shown = value.detach().clone() if value.numel() <= MOST_ELEMENTS and value.layout == torch.strided else None
         return [list(value.shape), shown]

@@ -1,4 +1,4 @@
-"""The weights for the order-dependent part of a signature. Code that only compares signatures does not need torch."""
+"""The weights for the order-dependent part of a signature, available without importing torch."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Short signatures that identify tensors, whatever their names and wherever they were computed."""
+"""Short signatures that identify tensors, regardless of their names and of where they were computed."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -50,7 +50,7 @@ def looked_at(tensor: torch.Tensor) -> tuple[tuple[float, ...], bool]:
 
 
 def _means(elements: np.ndarray) -> list[float]:
-    """Return the means of some elements; NaN if any is NaN or too large. Works in blocks that fit the cache."""
+    """Return the means of some elements; NaN if any is NaN or too large. Works in blocks that fit into the cache."""
     n, sums = len(elements), [0.0] * 6
     with np.errstate(all="ignore"):
         for number, start in enumerate(range(0, n, BLOCK)):

@@ -1,4 +1,4 @@
-"""The statements of a student's file by line: first and last line, names read and names assigned."""
+"""The statements of a student's file by line, each with its lines and the names that it reads and assigns."""
 
 import ast
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def _statement(node: ast.stmt, end: int) -> Statement:
 
 
 def _names(node: ast.AST) -> Iterator[ast.Name]:
-    """Yield the names in a statement, except those in nested statements and those of comprehension variables."""
+    """Yield the names in a statement, except those in nested statements and comprehension variables."""
     waiting: list[ast.AST] = [node]
     while waiting:
         current = waiting.pop()
@@ -84,7 +84,7 @@ def _changed(node: ast.stmt) -> list[ast.expr]:
 
 
 def _holder(node: ast.expr) -> str:
-    """The name of the container of an element: `counts` for `counts[gram]`."""
+    """Return the name of an element's container: `counts` for `counts[gram]`."""
     while isinstance(node, (ast.Subscript, ast.Attribute)):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""

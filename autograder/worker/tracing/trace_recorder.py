@@ -1,7 +1,7 @@
 """The trace of a call, recorded in a worker: tensors and numbers, their inputs, and their source lines.
 
-The trace is a graph. Its nodes are tensors at some point in time: inputs, and results of operations. Recording stops at
-its limits; the code then continues untraced.
+The trace is a graph. Its nodes are tensors at certain points in time: inputs, and results of operations. Recording
+stops at its limits; the code then continues untraced.
 """
 
 import linecache

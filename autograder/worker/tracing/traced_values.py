@@ -2,8 +2,8 @@
 
 A learning rate, a BLEU score or a decoded sentence is computed with Python's own numbers, which torch does not see. So
 each statement of the student's files is examined after it has run. The names that it assigns get nodes in the trace,
-derived from the names that it reads. A number assigned repeatedly in a loop is identified by all its values so far; an
-array by the signature of a tensor with its numbers.
+derived from the names that it reads. A number assigned repeatedly in a loop is identified by all its values so far. An
+array is identified by the signature of a tensor with the same numbers.
 """
 
 import math
@@ -68,7 +68,7 @@ class Series:
         self.simple = self.binary or (self.simple and alike)
 
     def signature(self) -> tuple[float, ...]:
-        """Eight numbers: four means, the length, 0, whether the values are simple or whole, and a mark for numbers."""
+        """Return four means, the length, 0, whether the values are simple or whole, and the constant OF_NUMBERS."""
         n = max(self.length, 1)
         means = [total / n for total in self.sums]
         return (*means, min(self.length, 1000) / 1000, 0.0, SIMPLE if self.simple else self.whole * WHOLE, OF_NUMBERS)
@@ -124,7 +124,7 @@ def _text(value: Any) -> str:
 
 
 class Frame:
-    """A running function of the student, with the node of each of its names."""
+    """A running student function, with the node of each of its names."""
 
     def __init__(self, tracer: "Tracer", frame: FrameType) -> None:
         self.tracer, self.frame = tracer, frame

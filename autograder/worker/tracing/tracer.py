@@ -5,7 +5,7 @@ numbers were computed from which. It contains signatures, not the numbers themse
 so the grader uses it only as a hint about a line (see `localization.trace`).
 
 The recorded data are described in `trace_recorder`. An in-place operation adds a node for every tensor that shares the
-memory. Operations inside a stand-in of another stage are not traced: its call counts as one operation.
+memory. Operations inside another stage's stand-in are not traced: a call to it counts as one operation.
 """
 
 import contextlib
@@ -189,7 +189,7 @@ class Tracer(Record, TorchFunctionMode):
         return self._add(MADE, "from_numpy", self.place(function.frame), arrays, tensor) if function and arrays else -1
 
     def _unchanged(self, node: int, tensor: torch.Tensor) -> bool:
-        """Whether a tensor is unchanged, although other elements of its shared memory have changed."""
+        """Whether a tensor is unchanged, although other elements in the memory that it shares have changed."""
         with contextlib.suppress(Exception):
             return signature(tensor) == self.signatures[node]
         return False
@@ -264,7 +264,7 @@ class Tracer(Record, TorchFunctionMode):
         return value
 
     def _is_standin(self, module: torch.nn.Module) -> bool:
-        """Whether all code that a call to a module runs is a stand-in's, or torch's."""
+        """Whether a call to a module runs only code from stand-ins and torch."""
         if (entry := self._standins.get(id(module))) is None:
             parts = [*module.modules()]
             codes = [code for part in parts for code in methods(type(part))]

@@ -1,4 +1,4 @@
-"""Record everything that a model computes while it translates one sentence, through its own code."""
+"""Record everything that a model computes while its own code translates one sentence."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress

@@ -66,7 +66,7 @@ class LiveView:
         return list((self.source if side == "encoder" else self.target).pieces(indices))
 
     def _step(self, scores: torch.Tensor) -> dict[str, Any]:
-        """The largest scores of a step, and for each temperature the log-sum-exp over the whole vocabulary."""
+        """Return a step's largest scores and, for each temperature, the log-sum-exp over the whole vocabulary."""
         scores = scores.double()
         values, indices = scores.topk(min(SHOWN, len(scores)))
         sums = [round(float((scores / temperature).logsumexp(dim=0)), 5) for temperature in TEMPERATURES]

@@ -167,7 +167,7 @@ def look_back(model: Any) -> LookBack:
 
 @dataclass(frozen=True)
 class Plateau(TrainConfig):
-    """The rate stays constant up to the middle of the run, and then falls linearly to zero."""
+    """Settings in which the learning rate stays constant until halfway through the run, then falls linearly to zero."""
 
     def rate(self, step: int, total_steps: int) -> float:
         rising, falling = (step + 1) / self.warmup_steps, 2 * (total_steps - step) / total_steps
@@ -204,7 +204,7 @@ class ModernRun(Run):
     """The training run of a model from `lm.py`."""
 
     def __init__(self, model: Any, task: ModernTask, config: TrainConfig, folder: Path) -> None:
-        """Start a run; each optimizer's rate is multiplied by the rate of the configuration."""
+        """Start a run; each optimizer's learning rate is multiplied by the configuration's rate."""
         self.task = task
         optimizer = Together(*task.optimizers(model, load_llm().optim))
         for group in optimizer.param_groups:

@@ -10,7 +10,7 @@ from course.variants.digits import SIDE
 
 
 class Classifier(nn.Module):
-    """A stack of layers as a model that `SmallRun` can train."""
+    """A stack of layers, wrapped as a model that `SmallRun` can train."""
 
     def __init__(self, *layers: nn.Module) -> None:
         super().__init__()
@@ -26,12 +26,12 @@ class Classifier(nn.Module):
 
 
 def logistic_regression() -> Any:
-    """650 parameters: a weight for each pixel and digit."""
+    """Return a logistic regression with 650 parameters: a weight for each pixel and digit, and ten biases."""
     return Classifier(nn.Flatten(), nn.Linear(SIDE * SIDE, 10))
 
 
 def convolution() -> Any:
-    """101,626 parameters, about as many as the Vision Transformer has."""
+    """Return a network with 101,626 parameters, about as many as the Vision Transformer has."""
     return Classifier(
         *(nn.Conv2d(1, 32, 3, padding=1), nn.ReLU()),
         *(nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),

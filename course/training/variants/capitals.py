@@ -26,7 +26,7 @@ def encode_units(sentence: list[str], tokenizer: Tokenizer) -> tuple[list[int], 
 
 
 class Capitals(Task):
-    """The sentences of tatoeba.train for training, and those of tatoeba.val for measuring."""
+    """The sentences of tatoeba.train for training, and those of tatoeba.val for evaluation."""
 
     model_class = "tagger.EncoderTransformer"
     figure = "f1"

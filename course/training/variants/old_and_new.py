@@ -54,7 +54,7 @@ def build_with(new: Collection[str], modern: Any, ready: SimpleNamespace, vocab_
             return x + self.feed_forward(self.norm2(x))
 
     class Model(nn.Module):
-        """Embeddings, layers, and multiplication by the embedding matrix."""
+        """A language model: embeddings, layers, and multiplication by the embedding matrix."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -69,7 +69,7 @@ def build_with(new: Collection[str], modern: Any, ready: SimpleNamespace, vocab_
                     )
 
         def loss(self, tokens: torch.Tensor) -> torch.Tensor:
-            """The mean loss of the next token, in nats: tokens (B, T + 1) -> ()."""
+            """The mean next-token loss, in nats: tokens (B, T + 1) -> ()."""
             x = self.tokens(tokens[:, :-1])  # (B, T, D)
             if self.positions is not None:
                 x = x + self.positions.weight[: x.size(1)]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class SmallTales(Tales):
-    """A language model of fairy tales with a third of a million weights, not counting its embeddings."""
+    """A language model for fairy tales, with a third of a million weights not counting its embeddings."""
 
     def __init__(self, beginning: str = "Once upon a time there was") -> None:
         super().__init__(checkpoints() / "grimm-lm", max_len=96, dropout=0.1)
@@ -49,7 +49,7 @@ class SmallTales(Tales):
         return " / ".join(self.tokenizer.decode(text[start:end]) for start, end in pairwise(ends))
 
     def example(self) -> "tuple[tuple[torch.Tensor, ...], list[str]]":
-        """Return an example for drawing attention: the arguments of the model, and the names of its positions."""
+        """Return an example whose attention can be drawn: the model's arguments, and the names of its positions."""
         import torch
 
         tokens = self.tokenizer.encode(self.beginning)[:-1]
@@ -57,7 +57,7 @@ class SmallTales(Tales):
 
 
 class SmallCapitals(Capitals):
-    """A tagger of capitals, trained on the course's 10,000 German sentences."""
+    """A tagger that predicts capitals, trained on the course's 10,000 German sentences."""
 
     def __init__(self, sentence: str = "der hund des lehrers frisst am abend einen alten schuh.") -> None:
         sentences = [german for german, _ in read_pairs(DATA, "tatoeba-small")]
@@ -75,7 +75,7 @@ class SmallCapitals(Capitals):
         return restore(self.sentence, predict(model, [units(self.sentence)], self.tokenizer)[0])
 
     def example(self) -> "tuple[tuple[torch.Tensor, ...], list[str]]":
-        """Return an example for drawing attention: the arguments of the model, and the names of its positions."""
+        """Return an example whose attention can be drawn: the model's arguments, and the names of its positions."""
         tokens, _ = encode_units(units(self.sentence), self.tokenizer)
         return pad([tokens]), self.tokenizer.pieces(tokens)
 
@@ -97,7 +97,7 @@ class Digits(Recognition):
         )
 
     def example(self) -> "tuple[tuple[torch.Tensor, ...], list[str]]":
-        """Return an example for drawing attention: the arguments of the model, and the names of its positions."""
+        """Return an example whose attention can be drawn: the model's arguments, and the names of its positions."""
         import torch
 
         positions = 1 + (self.side // self.sizes["patch_size"]) ** 2
@@ -113,7 +113,7 @@ def update(
     smoothing: float = 0.0,
     times: float = 1.0,
 ) -> float:
-    """Do a training step with torch's own functions, for runs without student code; return the loss.
+    """Perform a training step with torch's own functions, for runs without student code; return the loss.
 
     Args:
         smoothing: label smoothing for classifiers, whose batch is (inputs, labels). With 0, the model's own loss is

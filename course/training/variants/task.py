@@ -45,7 +45,7 @@ class Task(ABC):
 
     @abstractmethod
     def batch(self, step: int, seed: int) -> "tuple[tuple[torch.Tensor, ...], int]":
-        """Return the arguments of `model.loss` at a step (a function of step and seed), and the number of targets."""
+        """Return the arguments of `model.loss`, which depend only on step and seed, and the number of targets."""
 
     @abstractmethod
     def measure(self, model: Any) -> Measured:

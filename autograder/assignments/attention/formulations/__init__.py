@@ -1,4 +1,4 @@
-"""Other correct ways to write the students' code: individual regions here, and whole submissions in the folders."""
+"""Other correct ways to write the students' code: individual regions here, and whole submissions in the subfolders."""
 
 from autograder.assignments.attention.formulations.pooling import POOLING
 from autograder.assignments.attention.formulations.scoring import SCORING

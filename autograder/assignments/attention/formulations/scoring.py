@@ -1,4 +1,4 @@
-"""Other correct ways to write stage 2 of `attention`: masked softmax and three scores."""
+"""Other correct ways to write stage 2 of `attention`: the masked softmax and the three scoring functions."""
 
 from autograder.authoring.formulations import Formulation
 

@@ -1,4 +1,4 @@
-"""Shared by the hidden tests of `attention`: comparing functions and gradients, small models, sentences."""
+"""Code shared by the hidden tests of `attention`: comparison of functions and gradients, small models, sentences."""
 
 from collections.abc import Collection, Mapping
 from functools import cache
@@ -21,14 +21,14 @@ class AttentionTestCase(HiddenTestCase):
     """A hidden test of this assignment."""
 
     def function(self, module: str, name: str) -> Twins:
-        """The student's and the reference's version of a function."""
+        """The student's and the reference's versions of a function."""
         return Twins(
             getattr(getattr(self.student, module), name),
             self.reference and getattr(getattr(self.reference, module), name),
         )
 
     def in_training(self, twins: Twins) -> Twins:
-        """The twins in training mode; deterministic dropout keeps or drops all elements, whichever is likelier."""
+        """Both objects in training mode; deterministic dropout keeps or drops all elements, whichever is likelier."""
         self.train(twins)
         return Twins(twins.student.deterministic_dropout(), twins.reference and twins.reference.deterministic_dropout())
 
@@ -71,7 +71,7 @@ class AttentionTestCase(HiddenTestCase):
     # Small translators
 
     def config(self, **changes: Any) -> dict[str, Any]:
-        """The sizes of a small translator, all different, and special tokens anywhere in the vocabulary."""
+        """Sizes for a small translator, all different, and special tokens from anywhere in the vocabulary."""
         source, target = self.sizes(2, low=30, high=45)
         embed, hidden, attention = self.sizes(3, low=5, high=11)
         sos, eos, pad = (int(token) for token in self.rng.permutation(min(source, target))[:3])
@@ -95,7 +95,7 @@ class AttentionTestCase(HiddenTestCase):
         }
 
     def source(self, config: dict[str, Any], B: int, T_e: int) -> dict[str, np.ndarray]:
-        """Random encoder outputs, with large values at padding, and a state."""
+        """Random encoder outputs, with large values at padded positions, and a random decoder state."""
         h, lengths = config["hidden_size"], self.lengths(B, T_e)
         loud = np.where(np.arange(T_e) < lengths[:, None], 1.0, 50.0)[..., None]
         outputs = loud * self.random(B, T_e, 2 * h)
@@ -117,6 +117,6 @@ def sentences() -> list[tuple[list[int], list[int]]]:
 
 
 def padded(rows: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Sentences of token indices as one array (B, T), and their lengths (B,)."""
+    """Token sequences as one padded array (B, T), and their lengths (B,)."""
     lengths = np.array([len(row) for row in rows])
     return np.array([[*row, *[PAD] * (max(lengths) - len(row))] for row in rows]), lengths

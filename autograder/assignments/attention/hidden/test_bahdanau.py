@@ -1,4 +1,4 @@
-"""Stage 3, hidden: steps, known targets and whole models of other sizes, their gradients, and padding."""
+"""Hidden tests for stage 3: steps, known targets and whole models of other sizes, their gradients, and padding."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ STEP = {"logits": ("logits", "B V"), "state": ("the new state", "B h"), "weights
 
 class TestBahdanau(AttentionTestCase, TrainedTestCase):
     def test_decoder_step(self):
-        """Other sizes, one sentence and several, large values at padding, where dropout applies, and the gradients."""
+        """Check other sizes, one and several sentences, large values at padding, dropout, and the gradients."""
         config = self.config()
         decoder = self.decoder(config)
         cases = [
@@ -39,7 +39,7 @@ class TestBahdanau(AttentionTestCase, TrainedTestCase):
         return actual, self.right(lambda reference: reference.step(**inputs), decoder.reference)
 
     def test_teacher_forcing(self):
-        """Other sizes, a single step and many, the gradients, and dropout."""
+        """Check other sizes, a single step and many steps, the gradients, and dropout."""
         config = self.config()
         decoder = self.decoder(config)
         cases = [
@@ -64,7 +64,7 @@ class TestBahdanau(AttentionTestCase, TrainedTestCase):
         return actual, self.right(lambda reference: reference(**inputs), decoder.reference)
 
     def test_seq2seq(self):
-        """Other sizes, more padding than needed, the gradients, and other sentences for the trained model."""
+        """Check other sizes, more padding than needed, the gradients, and the trained model on other sentences."""
         config = self.config()
         model = self.twins(lambda modules: modules.seq2seq.Seq2Seq(**config))
         batches = [self.batch(config, B, T_e, T_d) for B, T_e, T_d in ((1, 4, 3), (4, 5, 4), (3, 3, 7))]
@@ -86,7 +86,7 @@ class TestBahdanau(AttentionTestCase, TrainedTestCase):
             self.predict()
 
     def padded_further(self, config: dict[str, Any], batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The batch with two more columns of random padding for the source and for the target."""
+        """The batch with two more columns of random padding in both the source and the target."""
         B = len(batch["src"])
         more = {side: self.rng.integers(config[f"{side}_vocab_size"], size=(B, 2)) for side in ("src", "tgt")}
         return {**batch, **{side: np.hstack([batch[side], columns]) for side, columns in more.items()}}

@@ -1,4 +1,4 @@
-"""Stage 1, hidden: kernels of any shape, pooling in many sizes with near and far keys, and learned widths."""
+"""Hidden tests for stage 1: kernels of any shape, pooling in many sizes with near and far keys, and learned widths."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ Points = dict[str, np.ndarray]
 
 class TestPooling(AttentionTestCase):
     def test_kernels(self):
-        """Scaled distances of other shapes, including 0, 1 and large distances."""
+        """Check scaled distances of other shapes, including 0, 1 and large distances."""
         distances = []
         for shape in ((self.pick(4, 7),), (3, self.pick(2, 5)), (2, 3, 4)):
             distances.append(np.abs(self.random(*shape)))
@@ -44,7 +44,7 @@ class TestPooling(AttentionTestCase):
         return {"queries": queries, "keys": keys, "values": self.random(n_k, d_v)}
 
     def some_unreached(self, n_q: int, n_k: int) -> Points:
-        """Points for a width of 0.1: one query is six widths away; another query and one key are out of reach."""
+        """Points for a width of 0.1: a query is six widths from all keys; another query and a key are out of reach."""
         points = {name: 0.1 * value for name, value in self.points(n_q + 2, n_k, 2, 2).items()}
         for name in ("queries", "keys"):  # left of the origin, where the first query and key are
             points[name][:, 0] = -np.abs(points[name][:, 0])
@@ -54,7 +54,7 @@ class TestPooling(AttentionTestCase):
         return points
 
     def cases(self) -> list[tuple[str, float, Points]]:
-        """Given kernels, widths, and points where each query reaches some keys."""
+        """Given kernels, widths, and points for which each query reaches some keys."""
         n_q, n_k = self.sizes(2)
         width = 0.3 + abs(float(self.random(1)[0]))
         # All keys are six to eight widths away: their kernel values are tiny, but the keys are reached.
@@ -72,7 +72,7 @@ class TestPooling(AttentionTestCase):
     # Pooling
 
     def test_attention_pooling(self):
-        """Other sizes, tiny kernel values, queries that reach no key, equally near keys; a width that is a tensor."""
+        """Check other sizes, tiny kernel values, queries that reach no key, equally near keys, and tensor widths."""
         cases, alone, points = self.cases(), self.grid(self.sizes(2), 3), self.points(4, 5, 2, 2)
         with self.part("reached"):
             for name, width, given in cases:
@@ -95,13 +95,13 @@ class TestPooling(AttentionTestCase):
         self.compare(run(self.student), self.right(run, self.reference), "attention_pooling")
 
     def compare(self, actual: Any, right: Any, call: str) -> None:
-        """Fail unless estimates and weights are correct."""
+        """Fail unless the estimates and weights are correct."""
         estimates, weights = self.items(actual, 2, call)
         self.assert_tensor(weights, right[1], "weights", "n_q n_k")
         self.assert_tensor(estimates, right[0], "estimates", "n_q d_v")
 
     def learns_width(self, points: Points, width: float) -> None:
-        """Fail unless the gradient of a width that is a tensor is correct and finite."""
+        """If the width is a tensor, fail unless its gradient is correct and finite."""
         outputs = [self.random(len(points["queries"]), n) for n in (points["values"].shape[1], len(points["keys"]))]
 
         def differentiate(modules: Any) -> Any:
@@ -115,7 +115,7 @@ class TestPooling(AttentionTestCase):
     # The width as a parameter
 
     def test_kernel_regression(self):
-        """Other widths and kernels, and the gradient of the width."""
+        """Check other widths and kernels, and the gradient of the width."""
         for name, width, points in [*self.cases(), ("gaussian", NARROW, self.grid(self.sizes(2), 3))]:
             self.regression(name, width, points)
 
@@ -127,7 +127,7 @@ class TestPooling(AttentionTestCase):
         self.learns(model, points, [self.random(*result.shape) for result in right], but=("queries", "keys"))
 
     def test_leave_one_out(self):
-        """Other sizes, pairs that reach no other pair, equally near neighbours, and the gradient of the width."""
+        """Check other sizes, pairs that reach no other pair, equally near neighbours, and the gradient of the width."""
         (n,) = self.sizes(1)
         width = 0.3 + abs(float(self.random(1)[0]))
         cases = [

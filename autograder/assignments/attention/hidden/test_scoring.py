@@ -1,4 +1,4 @@
-"""Stage 2, hidden: lengths of all kinds, other sizes, gradients, and where dropout is applied."""
+"""Hidden tests for stage 2: lengths of all kinds, other sizes, gradients, and where dropout is applied."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from autograder.grading.hidden_case import Twins
 
 
 def weigh(inputs: dict[str, np.ndarray]) -> Any:
-    """A function that returns the result of an attention module, and the weights that it stores."""
+    """Return a function that returns an attention module's result and the weights that the module stores."""
     return lambda attention: [attention(**inputs), attention.attribute("attention_weights")]
 
 
@@ -20,13 +20,13 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
         return self.rng.integers(1, T_k + 1, size=(B, T_q))
 
     def with_nothing(self, B: int, T_q: int, T_k: int) -> np.ndarray:
-        """A length for each query, one of them 0."""
+        """A length for each query; one length is 0."""
         lengths = self.each_length(B, T_q, T_k)
         lengths[1, 0] = 0
         return lengths
 
     def test_masked_softmax(self):
-        """Other sizes, as many queries as sequences, low scores, changed scores at masked keys, and the gradient."""
+        """Check other sizes, as many queries as sequences, low scores, changes to masked scores, and the gradient."""
         softmax = self.function("scoring", "masked_softmax")
         T_q, T_k = self.sizes(2)
         # Scores near -40 reveal a fill value that is not far lower.
@@ -130,16 +130,16 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
             self.assert_cut(attention.student(**given), expected, values, valid_lens, kept, result)
 
     def test_dot_product_attention(self):
-        """Other sizes, lengths of all kinds, gradients, dropout."""
+        """Check other sizes, all kinds of lengths, the gradients, and dropout."""
         d = self.pick(3, 5, 6, 7, 10)
         self.attend(lambda modules, dropout: modules.scoring.DotProductAttention(dropout), d, d)
 
     def test_bilinear_attention(self):
-        """Other sizes, lengths of all kinds, gradients, dropout."""
+        """Check other sizes, all kinds of lengths, the gradients, and dropout."""
         q, k = self.sizes(2, low=5, high=11)
         self.attend(lambda modules, dropout: modules.scoring.BilinearAttention(q, k, dropout), q, k)
 
     def test_additive_attention(self):
-        """Other sizes, lengths of all kinds, gradients, dropout."""
+        """Check other sizes, all kinds of lengths, the gradients, and dropout."""
         q, k, h = self.sizes(3, low=5, high=11)
         self.attend(lambda modules, dropout: modules.scoring.AdditiveAttention(q, k, h, dropout), q, k)

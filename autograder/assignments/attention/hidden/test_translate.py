@@ -1,4 +1,4 @@
-"""Stage 4, hidden: sentences with all possible endings, and BLEU for translations of all lengths."""
+"""Hidden tests for stage 4: sentences with all possible endings, and BLEU for translations of all lengths."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +32,7 @@ class Translated:
 
 class TestTranslate(AttentionTestCase, TrainedTestCase):
     def test_translate_extra_credit(self):
-        """Sentences that end immediately, later or never, with other special tokens; the trained model."""
+        """Check sentences that end immediately, later or never, other special tokens, and the trained model."""
         config = self.config()
         model = self.both(lambda modules: modules.seq2seq.Seq2Seq(**config))
         weights, batch = self.ends_in_the_middle(config, model)
@@ -55,11 +55,11 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
         self.keeps_arguments(model.student, {**batch, "max_output_length": 2}, "translate")
 
     def with_eos(self, config: dict[str, Any], weights: dict[str, np.ndarray], shift: float) -> dict[str, np.ndarray]:
-        """The weights with a different score for eos."""
+        """The weights, changed so that eos has a different score."""
         return self.with_score(weights, config["eos_idx"], shift)
 
     def with_score(self, weights: dict[str, np.ndarray], token: int, shift: float) -> dict[str, np.ndarray]:
-        """The weights with a different score for a token."""
+        """The weights, changed so that a token has a different score."""
         bias = weights["decoder.output.bias"].copy()
         bias[token] += shift
         return {**weights, "decoder.output.bias": bias}
@@ -69,8 +69,8 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
     ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Random weights (loaded into the twins) and sentences, one of which ends after some tokens.
 
-        Without eos, the reference decodes up to the limit. Then the score of eos is raised just enough to win late
-        in one of the sentences.
+        Without eos, the reference decodes up to the limit. Then the score of eos is raised just enough for eos
+        to win late in one of the sentences.
         """
         for _ in range(20):
             weights, batch = self.weights(model.reference), self.batch(config, 4, 6, 1)
@@ -93,7 +93,7 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
         return self.score(reference, source, tokens)
 
     def score(self, reference: Any, source: dict[str, np.ndarray], tokens: np.ndarray) -> np.ndarray:
-        """The reference's scores for the token after each token but the last, (B, T - 1, V)."""
+        """The reference's scores for the token that follows each token except the last, (B, T - 1, V)."""
         lengths = np.full(len(tokens), tokens.shape[1] - 1)
         return np.asarray(reference(tgt=tokens[:, :-1], tgt_lengths=lengths, **source))
 
@@ -160,7 +160,7 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
                 self.wrong(f"sentence {number} {short}", f"got       {row}", actual=found.tokens)
 
     def test_sentence_bleu_extra_credit(self):
-        """Short, long, empty, correct and wrong candidates, words and numbers, and k from 1 to 5."""
+        """Check short, long, empty, correct and wrong candidates, words and numbers, and k from 1 to 5."""
         with self.part("precisions"):
             for _ in range(12):
                 reference = self.words(self.pick(3, 5, 8))

@@ -1,4 +1,4 @@
-"""The known mistakes of each stage: small changes to the reference modules, with hints. Never shipped."""
+"""The known mistakes of each stage: small changes to the reference modules, with hints. They are never shipped."""
 
 from autograder.assignments.attention.mistakes import bahdanau, pooling, scoring, translate
 

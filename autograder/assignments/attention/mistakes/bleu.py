@@ -1,4 +1,4 @@
-"""Known mistakes in stage 4: the measure of translation quality."""
+"""Known mistakes in stage 4: BLEU, which measures the quality of translations."""
 
 from autograder.diagnosis.mistakes import Mistake
 

@@ -1,4 +1,4 @@
-"""Known mistakes in stage 2: the three scores, and the use of the weights."""
+"""Known mistakes in stage 2: the three scoring functions, and the use of the weights."""
 
 from autograder.assignments.attention.mistakes import additive, masked_softmax
 from autograder.diagnosis.mistakes import Mistake

@@ -1,4 +1,4 @@
-"""Stand-in for pooling.py: kernels with torch's own functions, pooling with a loop over the queries."""
+"""Stand-in for pooling.py: kernels written with torch's own functions, and pooling with a loop over the queries."""
 
 import math
 from collections.abc import Callable

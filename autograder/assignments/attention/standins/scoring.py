@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 
 def _allowed(scores: torch.Tensor, valid_lens: torch.Tensor | None) -> torch.Tensor:
-    """True where a query may attend, (B, T_q, T_k).
+    """True where a query may attend to a key, (B, T_q, T_k).
 
     Raises:
         ValueError: if the lengths do not have the shape that the interface requires.
@@ -31,7 +31,7 @@ def masked_softmax(scores: torch.Tensor, valid_lens: torch.Tensor | None = None)
 
 
 class _Attention(nn.Module):
-    """Shared by the three attention modules."""
+    """The base class of the three attention modules."""
 
     def __init__(self, dropout: float) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class _Attention(nn.Module):
 
 
 class DotProductAttention(_Attention):
-    """The score q^T k / sqrt(d)."""
+    """Attention with the score q^T k / sqrt(d)."""
 
     def __init__(self, dropout: float = 0.0) -> None:
         super().__init__(dropout)
@@ -61,7 +61,7 @@ class DotProductAttention(_Attention):
 
 
 class BilinearAttention(_Attention):
-    """The score q^T M k / sqrt(key_size)."""
+    """Attention with the score q^T M k / sqrt(key_size)."""
 
     def __init__(self, query_size: int, key_size: int, dropout: float = 0.0) -> None:
         super().__init__(dropout)
@@ -76,7 +76,7 @@ class BilinearAttention(_Attention):
 
 
 class AdditiveAttention(_Attention):
-    """The score w_v^T tanh(W_q q + W_k k)."""
+    """Attention with the score w_v^T tanh(W_q q + W_k k)."""
 
     def __init__(self, query_size: int, key_size: int, hidden_size: int, dropout: float = 0.0) -> None:
         super().__init__(dropout)

@@ -30,7 +30,7 @@ class Encoder(nn.Module):
 
 
 class AttentionDecoder(nn.Module):
-    """A GRU with additive attention, which looks at the source before each step."""
+    """A GRU with additive attention, which attends to the source before each step."""
 
     def __init__(
         self, vocab_size: int, embed_size: int, hidden_size: int, attention_size: int, dropout: float = 0.0
@@ -122,7 +122,7 @@ class Seq2Seq(nn.Module):
 
 
 def sentence_bleu(candidate: Sequence[Hashable], reference: Sequence[Hashable], k: int) -> float:
-    """BLEU of one sentence with weight 1/2^n for n-grams, n = 1 to min(k, length of the candidate)."""
+    """The BLEU score of one sentence, with weight 1/2^n for n-grams, n = 1 to min(k, length of the candidate)."""
     if len(candidate) == 0:
         return 0.0
     result = min(1.0, math.exp(1 - len(reference) / len(candidate)))

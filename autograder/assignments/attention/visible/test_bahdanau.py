@@ -11,7 +11,7 @@ LOGITS = "B T_d V"
 
 
 class TestBahdanau(TrainedTestCase):
-    """A small model with random weights, and the trained one."""
+    """Tests that use a small model with random weights, and the trained model."""
 
     def small(self) -> Any:
         """The small model."""

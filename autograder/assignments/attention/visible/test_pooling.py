@@ -9,10 +9,10 @@ from autograder.grading.side_effects import check_gradients
 
 
 class TestPooling(StageTestCase):
-    """Points in the plane, and grid points that no kernel reaches."""
+    """Tests that use points in the plane, and grid points that no kernel reaches."""
 
     def kernel(self, name: str) -> Any:
-        """A kernel from the module. Pooling is graded only with given kernels: wrong kernels do not affect it."""
+        """A kernel from the module. Pooling is graded only with given kernels, so wrong kernels do not affect it."""
         return getattr(self.student.pooling, name)
 
     def test_kernels(self):
@@ -32,7 +32,7 @@ class TestPooling(StageTestCase):
         self.compare(result, stored, "attention_pooling")
 
     def compare(self, result: Any, stored: dict[str, Any], call: str) -> None:
-        """Fail unless estimates and weights are correct."""
+        """Fail unless the estimates and weights are correct."""
         estimates, weights = self.items(result, 2, call)
         self.assert_tensor(weights, stored["weights"], "weights", "n_q n_k")
         self.assert_tensor(estimates, stored["estimates"], "estimates", "n_q d_v")
@@ -54,7 +54,7 @@ class TestPooling(StageTestCase):
             check_gradients(self, self.student.pooling.attention_pooling, inputs)
 
     def differentiate(self, case: str, kernel: str) -> None:
-        """Fail unless the gradient of the width consists of finite numbers."""
+        """Fail unless the gradient of the width is finite."""
         stored = self.stored(case)
         inputs = {name: stored[name] for name in ("queries", "keys", "values", "width")}
         outputs = [np.ones_like(stored[name]) for name in ("estimates", "weights")]
@@ -89,7 +89,7 @@ class TestPooling(StageTestCase):
             self.wrong("no gradient reaches log_width: does the computation leave the graph (.item(), ...)?")
 
     def follow_width(self, stored: dict[str, Any], inputs: dict[str, Any]) -> None:
-        """Fail unless each call uses the current value of `log_width`, which changes while it is learned."""
+        """Fail unless each call uses the current value of `log_width`, which changes during training."""
         width = float(stored["width"])
         model = self.student.pooling.KernelRegression(self.kernel("gaussian"), 2 * width)
         shapes = model.shapes()

@@ -11,7 +11,7 @@ from autograder.grading.side_effects import check_forgets, check_gradients
 
 
 class TestScoring(AttendingTestCase):
-    """Random queries, keys and values, with and without lengths."""
+    """Tests that use random queries, keys and values, with and without lengths."""
 
     def test_masked_softmax(self):
         """Compute the softmax over the allowed keys: without lengths, with a length per sequence or per query."""
@@ -89,7 +89,7 @@ class TestScoring(AttendingTestCase):
                 self.forgets(attention, fresh, {**inputs, "keys": -inputs["keys"]}, stored["result"].shape)
 
     def forgets(self, used: Any, fresh: Any, inputs: dict[str, np.ndarray], shape: tuple[int, ...]) -> None:
-        """Fail unless a module that was called before returns and stores the same tensors as a new one."""
+        """Fail unless a module that was called before returns and stores the same tensors as a new module."""
         right = fresh(**inputs)
         self.assert_form(right, shape, "the result", X)
         self.assert_tensor(used(**inputs), right, "the result of a second call, with different keys,", X)

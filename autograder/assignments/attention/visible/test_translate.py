@@ -10,7 +10,7 @@ from autograder.grading.graded_case import as_number
 
 
 class TestTranslate(TrainedTestCase):
-    """The trained model translates on its own; BLEU compares translations with references."""
+    """Tests in which the trained model translates on its own, and tests of BLEU."""
 
     def test_translate_extra_credit(self):
         """Translate a batch of German sentences: each ends with eos, and padding fills the rest."""
@@ -48,14 +48,14 @@ class TestTranslate(TrainedTestCase):
     def check_end(self) -> None:
         """Fail unless a translation ends once both sentences have produced eos, one before the other.
 
-        After eos the small model produces other tokens. The trained model produces eos again and again.
+        After eos, the small model produces other tokens, whereas the trained model keeps producing eos.
         """
         self.check_tiny(sentences=2)
 
     def check_start_again(self) -> None:
         """Fail unless a small model can choose its start or padding token within a sentence and then continue.
 
-        Its end token is one that the model cannot choose.
+        The model cannot choose its end token.
         """
         stored = self.stored("tiny")
         special = {name: int(stored[f"again.{name}"]) for name in ("sos_idx", "pad_idx")}
@@ -77,7 +77,7 @@ class TestTranslate(TrainedTestCase):
             self.measure_numbers()
 
     def measure_numbers(self) -> None:
-        """Fail unless tokens may also be numbers, as in the output of a model."""
+        """Fail unless tokens may also be numbers, as in a model's output."""
         score = self.student.seq2seq.sentence_bleu([5, 12, 7], [5, 12, 9], 2)
         self.assert_number(score, (2 / 3) ** 0.5 * (1 / 2) ** 0.25, "the BLEU of [5, 12, 7] for [5, 12, 9] with k = 2")
 
@@ -99,7 +99,7 @@ class TestTranslate(TrainedTestCase):
 
 
 def _as_wide(tokens: Any, expected: np.ndarray) -> Any:
-    """Tokens cut or padded to the expected number of columns, so that extra or missing padding has no effect."""
+    """Cut or pad tokens to the expected number of columns, so that extra or missing padding has no effect."""
     if not isinstance(tokens, np.ndarray) or tokens.ndim != 2 or len(tokens) != len(expected):
         return tokens
     missing = max(0, expected.shape[1] - tokens.shape[1])

@@ -1,4 +1,4 @@
-"""Formulations for the look inside a model: other correct ways to write the code."""
+"""Formulations of stage 5, a look inside a model: other correct ways to write the code."""
 
 from autograder.authoring.formulations import Formulation
 

@@ -1,4 +1,4 @@
-"""Formulations of low-bit weights: other correct ways to write the code."""
+"""Formulations of quantisation: other correct ways to write it."""
 
 from autograder.authoring.formulations import Formulation
 

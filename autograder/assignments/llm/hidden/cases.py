@@ -1,4 +1,4 @@
-"""Shared by the hidden tests: random text and random merges."""
+"""Code shared by the hidden tests: random text and random merges."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +25,7 @@ class LlmTestCase(HiddenTestCase, CheckingTestCase):
         return "".join(self.choose(alphabet) for _ in range(length))
 
     def merges(self, alphabet: str, number: int) -> list[list[int]]:
-        """A random table of merges of known tokens; no training would learn such a table."""
+        """A random table of merges of known tokens, unlike any table that training would produce."""
         merges: list[list[int]] = []
         while len(merges) < number:
             known = [*alphabet.encode(), *range(256, 256 + len(merges))]

@@ -1,4 +1,4 @@
-"""Stage 1, hidden: texts of three letters with many ties and overlaps, letters of up to four bytes, random merges."""
+"""Hidden tests for stage 1: texts with many ties and overlaps, letters of up to four bytes, and random merges."""
 
 from functools import partial
 from typing import Any
@@ -10,7 +10,7 @@ EVERYWHERE = "aäß東京🐸é ab"
 
 class TestBytePairs(LlmTestCase):
     def test_merge(self):
-        """Sequences of two and three different tokens."""
+        """Check sequences of two and three different tokens."""
         for part, kinds in (("pairs", 3), ("overlaps", 2)):
             with self.part(part):
                 for length in (2, 9, 30):
@@ -22,7 +22,7 @@ class TestBytePairs(LlmTestCase):
                 self.keeps_arguments(self.student.bpe.merge, {"ids": [1, 2, 1, 2], "pair": (1, 2), "new": 300})
 
     def test_count_pairs(self):
-        """Random words with random counts."""
+        """Check random words with random counts."""
         for part, kinds in (("words", 6), ("overlaps", 2)):
             with self.part(part):
                 words: list[list[int]] = []
@@ -47,7 +47,7 @@ class TestBytePairs(LlmTestCase):
         return modules.drivers.encode_of(merges, special, text)
 
     def test_train(self):
-        """Random texts of three letters and of all kinds of letters, an empty text, and too many merges."""
+        """Check random texts of a few letters and of all kinds of letters, an empty text, and too many merges."""
         text = " ".join(self.letters(EVERYWHERE[:-3], 5) for _ in range(30))
         longer = self.letters("abc ", 300) + " " + text
         ties = self.letters("abcd ", 60)
@@ -62,14 +62,14 @@ class TestBytePairs(LlmTestCase):
             self.same_ids(lambda m: m.bpe.train("a b c", 3), "the list of merges of single letters", "merge side", 2)
 
     def test_encode_word(self):
-        """Random words with random merges."""
+        """Check random words with random merges."""
         merges = self.merges("abc", 12)
         for length in (1, 2, 8, 12, 16, 20):
             word = list(self.letters("abc", length).encode())
             self.same_ids(partial(self.word_encoded, merges=merges, word=word), "the ids of a word", "T")
 
     def test_encode(self):
-        """Random texts with random merges and up to three special tokens, one of which begins like another."""
+        """Check random texts with random merges and up to three special tokens, some of which begin alike."""
         merges = self.merges("ab ", 10)
         with self.part("words"):
             text = self.letters("ab ", 40) + " " + self.letters(EVERYWHERE, 20)
@@ -83,7 +83,7 @@ class TestBytePairs(LlmTestCase):
                 self.same_ids(partial(self.encoded, merges=merges, special=special, text=text), "the ids", "T")
 
     def test_decode(self):
-        """Random ids, some from texts with letters of up to four bytes, others from no valid text at all."""
+        """Check random ids, some from texts with letters of up to four bytes, others from no valid text at all."""
         merges = self.merges(EVERYWHERE, 30)
         with self.part("letters"):
             text = self.letters(EVERYWHERE, 30)

@@ -1,4 +1,4 @@
-"""Stage 2, hidden: more and fewer keys than queries, tiles of size one and of full size, scores of 1,000."""
+"""Hidden tests for stage 2: more and fewer keys than queries, tiles of size one and of full size, scores of 1,000."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ Arrays = tuple[np.ndarray, ...]
 
 class TestTiles(LlmTestCase):
     def test_step(self):
-        """Tiles of other sizes, very large and very small scores, queries that may not see a tile."""
+        """Check tiles of other sizes, very large and very small scores, and queries that may not see a tile."""
         Q, K, D = self.sizes(3, 2, 7)
         fresh = np.full((2, Q), -np.inf), np.zeros((2, Q)), np.zeros((2, Q, D))
         with self.part("first"):
@@ -48,7 +48,7 @@ class TestTiles(LlmTestCase):
         self.assert_state(actual, self.right(call, self.reference), name)
 
     def test_tiles(self):
-        """Other lengths, axes and tiles; scores of 1,000; queries that see no key; no large tensor."""
+        """Check other lengths, axes and tiles, scores of 1,000, queries that see no key, and the size of tensors."""
         with self.part("whole"):
             for axes, blocks in (((), (1, 1)), ((2,), (3, 4)), ((2, 3), (50, 2)), ((1,), (2, 50))):
                 q, k, v = self.tensors(axes, *self.sizes(4, 3, 9))
@@ -91,7 +91,7 @@ class TestTiles(LlmTestCase):
         self.assert_tensor(lse, right_lse, "lse", axes, where=self.seen(right_lse))
 
     def test_combine(self):
-        """Random results for two sets of keys; queries that see no key in one set or in both."""
+        """Check random results for two sets of keys, and queries that see no key in one set or in both."""
         for part in ("both", "one_empty"):
             with self.part(part):
                 T, D = self.sizes(2, 4, 8)

@@ -1,4 +1,4 @@
-"""Stage 5, hidden: other sizes, one group, windows, other periods, no head and all heads."""
+"""Hidden tests for stage 5: other sizes, one group, windows, other periods, no head and all heads."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ class TestLens(LlmTestCase):
 
     @property
     def solution(self) -> Any:
-        """The reference modules, for use in `right` only."""
+        """The reference modules, for use only inside `right`."""
         return self.reference
 
     def weight(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
@@ -31,11 +31,11 @@ class TestLens(LlmTestCase):
         return model, self.rng.integers(V, size=(2, self.pick(4, 6))), G * share
 
     def run_model(self, model: Twins, tokens: np.ndarray) -> Any:
-        """The model's intermediate results: streams, weights, outputs of heads and networks."""
+        """The model's intermediate results: residual streams, attention weights, and outputs of heads and networks."""
         return self.right(lambda reference: self.solution.drivers.run_of(reference, tokens), model.reference)
 
     def test_logit_lens(self):
-        """Other sizes, and streams that no model computed."""
+        """Check other sizes, and residual streams that no model computed."""
         model, tokens, _ = self.model()
         stream = self.run_model(model, tokens)[0]
         for given in (stream, self.random(*stream.shape)):
@@ -43,7 +43,7 @@ class TestLens(LlmTestCase):
             self.assert_tensor(self.student.lens.logit_lens(model.student, given), right, "the logits", "layers B T V")
 
     def test_attribution(self):
-        """Other sizes and other tokens whose logits are split."""
+        """Check other sizes, and split the logits of other tokens."""
         for part, number, axes in SHARES:
             with self.part(part):
                 model, tokens, _ = self.model()
@@ -54,7 +54,7 @@ class TestLens(LlmTestCase):
                 self.assert_tensor(shares[number], right[number], f"the shares of the {part}", axes)
 
     def test_induction_score(self):
-        """Other sizes and periods."""
+        """Check other sizes and periods."""
         with self.part("score"):
             for period in (2, self.pick(3, 5), 8):
                 weights = self.rng.dirichlet(np.ones(9), size=(*self.sizes(3, 2, 5), 9))
@@ -70,7 +70,7 @@ class TestLens(LlmTestCase):
             self.keeps_arguments(self.student.lens.induction_score, {"weights": patterns, "period": period})
 
     def test_ablate(self):
-        """Other sizes, no head, all heads of a layer, several heads."""
+        """Check other sizes, and ablate no head, several heads, and all heads of a layer."""
         for part in ("one", "several", "restored"):
             with self.part(part):
                 model, tokens, H = self.model()

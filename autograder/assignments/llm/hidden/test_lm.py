@@ -1,4 +1,4 @@
-"""Stage 3, hidden: other sizes, groups and windows, random caches, and chunks compared with a single call."""
+"""Hidden tests for stage 3: other sizes, groups and windows, random caches, and chunks compared with a single call."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class TestModernModel(LlmTestCase):
         return 1 + 0.3 * self.random(*shape) if "norm" in name else super().weight(name, shape)
 
     def test_hidden_keys(self):
-        """Other numbers of positions and cached keys, a window of one key, and windows longer than the text."""
+        """Check other numbers of positions and cached keys, one-key windows, and windows longer than the text."""
         for part, windows in (("no_window", (None,)), ("window", (1, 2, self.pick(3, 4), 50))):
             with self.part(part):
                 for window in windows:
@@ -36,7 +36,7 @@ class TestModernModel(LlmTestCase):
                         )
 
     def test_project(self):
-        """Other sizes, positions up to 500, with and without norms, and the gradients."""
+        """Check other sizes, positions up to 500, projections with and without norms, and the gradients."""
         sizes = self.sizes_of_attention()
         with self.part("norms"):
             for qk_norm in (True, False):
@@ -56,7 +56,7 @@ class TestModernModel(LlmTestCase):
             self.assert_tensor(tensor, right, kind, f"B {'H' if kind == 'q' else 'G'} T_new d_head")
 
     def read(self, attention: Twins, x: np.ndarray, past: int = 0, cache: Any = None) -> Any:
-        """Fail unless output and cache are correct; return the cache."""
+        """Fail unless the output and cache are correct; return the cache."""
         call = lambda model: model(x, past, cache)  # noqa: E731
         y, after = self.items(call(attention.student), 2, "forward")
         right, right_after = self.right(call, attention.reference)
@@ -68,7 +68,7 @@ class TestModernModel(LlmTestCase):
         return right_after
 
     def test_attention(self):
-        """Other sizes and windows, one group, random caches, and a text in chunks."""
+        """Check other sizes and windows, a single group, random caches, and a text in chunks."""
         sizes = self.sizes_of_attention()
         with self.part("first"):
             for window in (None, 1, 2, self.pick(3, 4), 50):
@@ -103,7 +103,7 @@ class TestModernModel(LlmTestCase):
     layers = 4
 
     def test_language_model(self):
-        """Other sizes, four layers with three windows in turn, tokens one at a time."""
+        """Check other sizes, four layers that cycle through three windows, and tokens one at a time."""
         with self.part("logits"):
             model, V = self.model()
             for B, T in ((1, 1), (3, 6)):
@@ -125,7 +125,7 @@ class TestModernModel(LlmTestCase):
         return [list(cache) for cache in right_after]
 
     def test_loss(self):
-        """Batches of other shapes."""
+        """Check batches of other shapes."""
         model, V = self.model()
         for B, T in ((1, 2), (3, 7)):
             tokens = self.rng.integers(V, size=(B, T))

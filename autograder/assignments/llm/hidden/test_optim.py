@@ -1,4 +1,4 @@
-"""Stage 4, hidden: other options and shapes, tiny gradients, matrices of one row or column, random models."""
+"""Hidden tests for stage 4: other options and shapes, tiny gradients, matrices of one row or column, random models."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ class TestOptimizers(LlmTestCase):
         self.assert_steps(name, groups, gradients, self.right(call, self.reference), rates, saved)
 
     def test_adamw(self):
-        """Other options and shapes, tiny gradients, three groups, and a saved state."""
+        """Check other options and shapes, tiny gradients, three groups, and a saved state."""
         with self.part("first"):
             self.steps("AdamW", [self.adamw()], 1)
             options, parameters = self.adamw()
@@ -56,7 +56,7 @@ class TestOptimizers(LlmTestCase):
             self.steps("AdamW", [self.adamw(), self.adamw()], 4, saved=self.pick(1, 2))
 
     def test_muon(self):
-        """Other options, matrices of one row or column, three groups, and a saved state."""
+        """Check other options, matrices of one row or column, three groups, and a saved state."""
         with self.part("first"):
             self.steps("Muon", [self.muon()], 1)
         with self.part("later"):
@@ -65,7 +65,7 @@ class TestOptimizers(LlmTestCase):
             self.steps("Muon", [self.muon() for _ in range(3)], 4, varied=True)
 
     def test_orthogonalise(self):
-        """Other sizes and numbers of steps, large and small matrices, transposed memory, zeros."""
+        """Check other sizes and numbers of steps, large and small matrices, transposed memory, and zeros."""
         for part in ("wide", "tall", "zeros"):
             with self.part(part):
                 if part == "zeros":
@@ -80,7 +80,7 @@ class TestOptimizers(LlmTestCase):
                 self.keeps_arguments(self.student.optim.orthogonalise, {"G": self.random(*shape), "steps": 2})
 
     def test_split(self):
-        """Random models, with names that mislead."""
+        """Check random models with misleading names."""
         for part in ("kinds", "shared"):
             with self.part(part):
                 rows: list[tuple[str, str, list[int]]] = [("rows", "embedding", [5, 3])]
@@ -95,7 +95,7 @@ class TestOptimizers(LlmTestCase):
                 self.assert_split(rows, self.right(call, self.reference))
 
     def test_wsd(self):
-        """Other schedules at every boundary."""
+        """Check other schedules at every boundary."""
         for part in ("whole", "borders"):
             with self.part(part):
                 warmup, decay = self.sizes(2, 2, 7)

@@ -1,4 +1,4 @@
-"""Stage 6, hidden: all bit widths, groups from one weight to a whole row, very small weights."""
+"""Hidden tests for stage 6: all bit widths, groups from one weight to a whole row, very small weights."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from autograder.grading.hidden_case import Twins
 
 class TestFewBits(LlmTestCase):
     def test_quantise(self):
-        """Other bit widths and groups, small and large weights, ties, groups of zeros."""
+        """Check other bit widths and groups, small and large weights, ties, and groups of zeros."""
         with self.part("rounding"):
             out, groups, group = self.sizes(3, 2, 6)
             for bits in (2, 3, self.pick(4, 5), self.pick(6, 7), 8):
@@ -36,7 +36,7 @@ class TestFewBits(LlmTestCase):
             self.quantise(W, self.pick(2, 4, 8), 4)
 
     def quantise(self, W: np.ndarray, bits: int, group: int) -> None:
-        """Fail unless numbers and scales are correct."""
+        """Fail unless the numbers and scales are correct."""
 
         def call(modules: Any) -> Any:
             return modules.quantise.quantise(W, bits, group)
@@ -56,7 +56,7 @@ class TestFewBits(LlmTestCase):
         return numbers
 
     def test_dequantise(self):
-        """Groups of one weight, of a few, and of a whole row; eight-bit numbers."""
+        """Check groups of one weight, a few weights or a whole row, with eight-bit numbers."""
         out, size = self.pick(3, 4), 12
         for groups in (1, self.pick(2, 3), 4, 12):
             numbers = self.rng.integers(-127, 128, size=(out, size)).astype(np.int8)
@@ -66,7 +66,7 @@ class TestFewBits(LlmTestCase):
         self.keeps_arguments(self.student.quantise.dequantise, {"numbers": numbers, "scales": scales})
 
     def test_pack(self):
-        """Matrices of other sizes, a single pair, and all 16 numbers."""
+        """Check matrices of other sizes, a single pair, and all 16 numbers."""
         for shape in ((1, 2), (self.pick(3, 5), 8), (2, 16)):
             numbers = self.numbers(*shape)
             call = lambda m, numbers=numbers: m.quantise.pack(numbers)  # noqa: E731
@@ -74,7 +74,7 @@ class TestFewBits(LlmTestCase):
         self.keeps_arguments(self.student.quantise.pack, {"numbers": numbers})
 
     def test_unpack(self):
-        """All 256 bytes."""
+        """Check all 256 bytes."""
         packed = self.rng.permutation(256).astype(np.uint8).reshape(self.pick(4, 8), -1)
         call = lambda m: m.quantise.unpack(packed)  # noqa: E731
         self.assert_bytes(call(self.student), self.right(call, self.reference), "numbers", "out in")
@@ -95,7 +95,7 @@ class TestFewBits(LlmTestCase):
         self.same(lambda model: model(x), linear, "y", " ".join([*"BT"[: x.ndim - 1], "out"]))
 
     def test_linear(self):
-        """Other sizes and axes, as many outputs as inputs, and the gradient for x."""
+        """Check other sizes and axes, as many outputs as inputs, and the gradient with respect to x."""
         for out, size, group in ((self.pick(3, 5), 8, self.pick(2, 4)), (8, 8, 8), (1, 6, 1)):
             linear = self.linear(size, out, group)
             for axes in ((), (2,), (2, 3)):

@@ -1,4 +1,4 @@
-"""Stage 7, hidden: other vocabularies and numbers of guesses; exact distributions; equal draft and target."""
+"""Hidden tests for stage 7: other vocabularies and numbers of guesses; exact distributions; equal draft and target."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from autograder.assignments.llm.visible.test_speculative import guesses, probabi
 
 class TestSpeculative(LlmTestCase):
     def test_draw_extra_credit(self):
-        """Random weights, small and large; tokens of weight 0 at both ends."""
+        """Check small and large random weights, and tokens of weight 0 at both ends."""
         with self.part("weights"):
             for V, size in ((1, 1.0), (self.pick(5, 8), 1.0), (20, 1e-3), (6, 50.0)):
                 self.drawn(size * probabilities(self.rng, 1, V)[0], [0.0, *self.rng.random(4).tolist()])
@@ -36,7 +36,7 @@ class TestSpeculative(LlmTestCase):
         self.assert_lists([functools.partial(call, self.student) for call in calls], right, chosen, name)
 
     def test_verify_extra_credit(self):
-        """Other vocabularies, one to five guesses, distributions with zeros, random rational distributions."""
+        """Check other vocabularies, one to five guesses, and distributions with zeros or random fractions."""
         for part, chosen, name in (
             ("kept", slice(-1), "tokens before the last one"),
             ("replaced", slice(-1, None), "tokens that replace a guess"),
@@ -63,7 +63,7 @@ class TestSpeculative(LlmTestCase):
                 self.check_distribution(rows, rows[1:], 12, max(int(np.maximum(target - draft, 0).sum()), 1))
 
     def test_speculate_extra_credit(self):
-        """Other models and prompts; a draft that is the target; a draft that is always wrong."""
+        """Check other models and prompts, a draft that is the target itself, and a draft that is always wrong."""
         results: list[Any] = []
         with self.part("tokens"):
             V = self.pick(5, 8)

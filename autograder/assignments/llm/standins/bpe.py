@@ -1,4 +1,4 @@
-"""Stand-in for bpe.py: tokens as letters of a string, so that Python's own `str.replace` can merge them."""
+"""Stand-in for bpe.py: tokens are characters of a string, so that Python's own `str.replace` can merge them."""
 
 import re
 from collections import Counter
@@ -13,14 +13,14 @@ def split_words(text: str) -> list[bytes]:
 
 
 def merge(ids: list[int], pair: Pair, new: int) -> list[int]:
-    """Replace a pair of neighbouring tokens with a new token, everywhere."""
+    """Replace every occurrence of a pair of neighbouring tokens with a new token."""
     left, right = pair
     letters = "".join(map(chr, ids)).replace(chr(left) + chr(right), chr(new))
     return [ord(letter) for letter in letters]
 
 
 def count_pairs(words: dict[tuple[int, ...], int]) -> dict[Pair, int]:
-    """Count how often two tokens are neighbours within a word."""
+    """Count how often each pair of tokens is adjacent within a word."""
     total: Counter[Pair] = Counter()
     for word, often in words.items():
         within = Counter((word[i], word[i + 1]) for i in range(len(word) - 1))

@@ -1,4 +1,4 @@
-"""Test code that runs in the student's process, because dicts, bytes, tokenizers and optimizers cannot be sent."""
+"""Test code that runs in the student's process, since dicts, bytes, tokenizers and optimizers cannot be sent to it."""
 
 import copy
 import inspect
@@ -10,7 +10,7 @@ from torch.overrides import TorchFunctionMode
 
 
 def count_pairs_of(words: list[list[int]], times: list[int]) -> Any:
-    """Call `bpe.count_pairs` for words with their counts; return sorted rows, each a pair with its count."""
+    """Call `bpe.count_pairs` with words and their counts; return sorted rows, each with a pair and its count."""
     from bpe import count_pairs
 
     counts = count_pairs({tuple(word): often for word, often in zip(words, times, strict=True)})
@@ -24,24 +24,24 @@ def _tokenizer(merges: list[list[int]], special: list[str]) -> Any:
 
 
 def encode_word_of(merges: list[list[int]], word: list[int]) -> Any:
-    """Call `Tokenizer.encode_word` for a word, which is converted to bytes."""
+    """Call `Tokenizer.encode_word` with a word, which is converted to bytes."""
     return _tokenizer(merges, []).encode_word(bytes(word))
 
 
 def encode_of(merges: list[list[int]], special: list[str], text: str) -> Any:
-    """Call `Tokenizer.encode` for a text."""
+    """Call `Tokenizer.encode` with a text."""
     return _tokenizer(merges, special).encode(text)
 
 
 def decode_of(merges: list[list[int]], special: list[str], ids: list[int]) -> Any:
-    """Call `Tokenizer.decode` for ids."""
+    """Call `Tokenizer.decode` with ids."""
     return _tokenizer(merges, special).decode(ids)
 
 
 class Largest(TorchFunctionMode):
-    """While active, `most` is the number of elements in the largest tensor that a torch function returned.
+    """While active, records in `most` the number of elements in the largest tensor that a torch function returned.
 
-    A `TorchDispatchMode` would see the operations inside these functions too, but its first use takes two seconds.
+    A `TorchDispatchMode` would also see the operations inside these functions, but its first use takes two seconds.
     """
 
     most = 0
@@ -73,7 +73,7 @@ def optimize(
     rates: list[list[float]],
     saved: int,
 ) -> tuple[list[Parameters], list[torch.Tensor | None]]:
-    """Let an optimizer from `optim` take some steps.
+    """Run some steps of an optimizer from `optim`.
 
     Args:
         name: the class.
@@ -117,7 +117,7 @@ def optimize(
 
 
 def _build_model(rows: list[tuple[str, str, list[int]]]) -> nn.Module:
-    """Build a module from rows (name, kind, sizes). For "shared", the size is the number of the row to share with."""
+    """Build a module from rows (name, kind, sizes); a "shared" layer uses the weight of the given row."""
     model = nn.Module()
     for name, kind, sizes in rows:
         if kind == "parameter":
@@ -135,7 +135,7 @@ def _build_model(rows: list[tuple[str, str, list[int]]]) -> nn.Module:
 
 
 def split_of(rows: list[tuple[str, str, list[int]]]) -> Any:
-    """Call `optim.split` for a model; return the sorted parameter numbers of each list, -1 for other tensors."""
+    """Call `optim.split` with a model; return the sorted parameter numbers of each list, with -1 for other tensors."""
     from optim import split
 
     model = _build_model(rows)
@@ -155,10 +155,10 @@ def run_of(model: Any, tokens: torch.Tensor) -> list[torch.Tensor]:
 
 
 def first_token_of(target: torch.Tensor, draft: torch.Tensor, accept: list[float], numbers: list[float]) -> Any:
-    """The distribution of the first token of `speculative.verify` for one guess, (V,).
+    """The distribution of the first token that `speculative.verify` returns for one guess, (V,).
 
     Each guess is weighted by its probability in the draft. All pairs of a number from `accept` and a u from `numbers`
-    count equally. This is exact if both are the centres of equal cells, and decisions change only at cell boundaries.
+    have equal weight. This is exact if both are centres of equal cells and decisions change only at cell boundaries.
     """
     from speculative import verify
 

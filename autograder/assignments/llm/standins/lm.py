@@ -24,7 +24,7 @@ class RMSNorm(nn.Module):
 
 
 def rotate(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-    """Rotate x (..., T, D): each pair of neighbouring features is a point in the complex plane, rotated about 0."""
+    """Rotate x (..., T, D): each pair of neighbouring features is a complex number, rotated about the origin."""
     size = x.size(-1)
     speeds = torch.logspace(0, -4 * (size - 2) / size, size // 2, dtype=x.dtype)
     turns = torch.outer(positions.to(x.dtype), speeds)  # (T, D / 2)
@@ -107,7 +107,7 @@ class Block(nn.Module):
     def forward(
         self, x: torch.Tensor, past: int = 0, cache: KeysValues | None = None
     ) -> tuple[torch.Tensor, KeysValues]:
-        """Attention, then the network, each with a norm and a residual connection."""
+        """Apply attention, then the feed-forward network, each with a norm and a residual connection."""
         before, after = (nn.Identity(), self.norm1) if self.post_norm else (self.norm1, nn.Identity())
         attended, cache = self.attention(before(x), past, cache)
         x = after(x + self.dropout(attended))
@@ -116,7 +116,7 @@ class Block(nn.Module):
 
 
 class SwiGLU(nn.Module):
-    """The feed-forward network with a gate."""
+    """A feed-forward network with a gate."""
 
     def __init__(self, d_model: int, d_ff: int) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ class SwiGLU(nn.Module):
 
 
 class LanguageModel(nn.Module):
-    """A decoder-only Transformer whose output layer uses the weights of the embedding."""
+    """A decoder-only Transformer whose output layer uses the embedding's weights."""
 
     def __init__(
         self,

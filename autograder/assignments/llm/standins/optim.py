@@ -4,7 +4,7 @@ import torch
 
 
 def orthogonalise(G: torch.Tensor, steps: int = 5) -> torch.Tensor:
-    """(n, m) -> (n, m): compute the singular value decomposition, and change each singular value on its own."""
+    """(n, m) -> (n, m): compute the singular value decomposition, and change each singular value separately."""
     left, values, right = torch.linalg.svd(G, full_matrices=False)
     values = values / (values.square().sum().sqrt() + 1e-7)
     while steps > 0:

@@ -4,7 +4,7 @@ import torch
 
 
 def dequantise(numbers: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
-    """Weights from whole numbers (out, in) and scales (out, in / group)."""
+    """Compute weights from whole numbers (out, in) and scales (out, in / group)."""
     wide = scales.repeat_interleave(numbers.size(-1) // scales.size(-1), dim=-1)
     return wide.mul(numbers)
 

@@ -1,4 +1,4 @@
-"""Stand-in for speculative.py: drawing by binary search, ratios instead of products."""
+"""Stand-in for speculative.py: it draws by binary search, and compares ratios instead of products."""
 
 import torch
 
@@ -10,7 +10,7 @@ def draw(probabilities: torch.Tensor, u: float) -> int:
 
 
 def verify(target: torch.Tensor, draft: torch.Tensor, tokens: list[int], accept: list[float], u: float) -> list[int]:
-    """Keep the guesses before the first refused one, then add a token."""
+    """Keep the guesses before the first rejected guess, then add a token."""
     K = len(tokens)
     places = torch.arange(K), torch.tensor(tokens)
     refused = torch.tensor(accept) >= target[places] / draft[places]

@@ -1,4 +1,4 @@
-"""Checks for the tests of several stages: lists of integers, and text."""
+"""Checks for lists of integers and for text, shared by the tests of several stages."""
 
 from collections.abc import Callable, Sequence
 from itertools import chain
@@ -11,7 +11,7 @@ from autograder.grading.graded_case import StageTestCase
 
 
 def as_ids(value: Any, width: int | None = None) -> np.ndarray | None:
-    """A list of integers, or of rows of `width` integers, as an array; None for anything else."""
+    """Return a list of integers, or of rows of `width` integers, as an array; return None for anything else."""
     if isinstance(value, np.ndarray):
         return value if value.dtype.kind in "iu" else None
     if not isinstance(value, list):
@@ -31,12 +31,12 @@ def _plain(token: Any) -> Any:
 
 
 def centres(cells: int) -> list[float]:
-    """The centres of equal cells between 0 and 1."""
+    """The centres of equally large cells between 0 and 1."""
     return [(cell + 0.5) / cells for cell in range(cells)]
 
 
 class CheckingTestCase(StageTestCase):
-    """A test with the checks of this assignment."""
+    """A test case with this assignment's checks."""
 
     def assert_ids(self, actual: Any, expected: Any, name: str, axes: str, width: int | None = None) -> None:
         """Fail unless `actual` contains the expected integers.
@@ -65,7 +65,7 @@ class CheckingTestCase(StageTestCase):
 
     @staticmethod
     def seen(lse: np.ndarray) -> np.ndarray:
-        """True for queries that see a key; for the others the lse is -inf, which cannot be compared."""
+        """True for queries that see a key; for other queries the lse is -inf, which cannot be compared."""
         return np.isfinite(lse)
 
     def assert_state(self, state: Any, expected: Sequence[np.ndarray], name: str) -> None:
@@ -156,7 +156,7 @@ class CheckingTestCase(StageTestCase):
     # Low-bit weights
 
     def assert_bytes(self, actual: Any, expected: np.ndarray, name: str, axes: str) -> None:
-        """Fail unless `actual` contains the expected whole numbers, in a one-byte type."""
+        """Fail unless `actual` contains the expected whole numbers and has a one-byte type."""
         self.assert_tensor(actual, expected, name, axes)
         if actual.dtype != expected.dtype:
             self.wrong(f"{name} should be of type {expected.dtype}, not {actual.dtype}", "The values are right.")
@@ -168,7 +168,7 @@ class CheckingTestCase(StageTestCase):
     ) -> None:
         """Fail unless all calls return the expected tokens.
 
-        All results are compared at once, since a single token hardly distinguishes mistakes. The first wrong call is
+        All results are compared at once, since a single token can hardly distinguish mistakes. The first wrong call is
         repeated, so that the verdict describes this call.
 
         Args:
@@ -193,7 +193,7 @@ class CheckingTestCase(StageTestCase):
         self.assert_ids(padded, right_padded, f"{name} (-1 where there is none)", "call place", width)
 
     def check_distribution(self, target: np.ndarray, draft: np.ndarray, cells: int, cells_of_u: int) -> None:
-        """Fail unless the first token is distributed exactly as in the target.
+        """Fail unless the first token has exactly the distribution of the target model.
 
         Args:
             cells, cells_of_u: the numbers of equal cells; decisions may change only at cell boundaries.
@@ -202,7 +202,7 @@ class CheckingTestCase(StageTestCase):
         self.assert_tensor(found, target[0], "the distribution of the first token", "V", at_most=1e-6)
 
     def assert_calls(self, results: Sequence[Any], right: Sequence[int]) -> None:
-        """Fail unless the results of `drivers.speculate_with` report the right numbers of calls."""
+        """Fail unless the results of `drivers.speculate_with` contain the correct numbers of calls."""
         self.assert_ids([called for _, called in results], list(right), "the number of calls to the target", "run")
         returned = [result[1] for result, _ in results]
         self.assert_ids(returned, list(right), "the returned number of calls", "run")

@@ -41,7 +41,7 @@ class TestBytePairs(CheckingTestCase):
             self.assert_ids(ids, self.stored("word")[str(number)], f"the ids of {word.decode()!r}", "T")
 
     def test_encode(self):
-        """Encode a text, without and with special tokens."""
+        """Encode a text, with and without special tokens."""
         with self.part("words"):
             ids = self.student.drivers.encode_of(cases.MERGES, [], "cd abcd ababcd, abcd")
             self.assert_ids(ids, self.stored("text")["words"], "the ids", "T")
@@ -51,7 +51,7 @@ class TestBytePairs(CheckingTestCase):
             self.assert_ids(ids, self.stored("text")["special"], "the ids", "T")
 
     def test_decode(self):
-        """Decode letters of several bytes, special tokens, and bytes that are not valid UTF-8."""
+        """Decode multi-byte letters, special tokens, and bytes that are not valid UTF-8."""
         with self.part("letters"):
             ids = [*cases.DECODED.encode(), 262, 256 + len(cases.MERGES)]
             text = self.student.drivers.decode_of(cases.MERGES, ["<|a"], ids)

@@ -14,7 +14,7 @@ LENGTH, FEATURES, BLOCK = 96, 4, 16  # of the call whose largest tensor is measu
 
 class TestTiles(CheckingTestCase):
     def test_step(self):
-        """The first tile of keys, a second tile with larger scores, and queries that have seen no key."""
+        """Read a first tile of keys and a second tile with larger scores; some queries have seen no key."""
         first = self.stored("first")
         Q, D = first["scores"].shape[-2], first["v"].shape[-1]
         fresh = np.full((2, Q), -np.inf), np.zeros((2, Q)), np.zeros((2, Q, D))
@@ -33,7 +33,7 @@ class TestTiles(CheckingTestCase):
         self.warn_of_changes(self.student.flash.online_softmax_step, arguments)
 
     def check_step(self, state: tuple[np.ndarray, ...], stored: dict[str, np.ndarray], name: str) -> None:
-        """Fail unless the state agrees with the stored one: the weighted mean and the logarithm of the sum."""
+        """Fail unless the state's weighted mean and the logarithm of its sum match the stored state."""
         self.assert_state(
             self.student.flash.online_softmax_step(*state, stored["scores"], stored["v"]),
             (stored["new_m"], stored["new_total"], stored["new_acc"]),
@@ -41,7 +41,7 @@ class TestTiles(CheckingTestCase):
         )
 
     def test_tiles(self):
-        """All keys, earlier keys, and the last four keys, in tiles that do not divide them evenly; no large tensor."""
+        """Attend to all keys, earlier keys or the last four keys, in uneven tiles and without a large tensor."""
         stored = self.stored("tiles")
         for part, options in TILES.items():
             with self.part(part):

@@ -22,13 +22,13 @@ class TestLens(CheckingTestCase):
         return model
 
     def test_logit_lens(self):
-        """The logits after the embedding and after each of two layers."""
+        """Compute the logits after the embedding and after each of two layers."""
         stored = self.stored("run")
         logits = self.student.lens.logit_lens(self.model(), stored["stream"])
         self.assert_tensor(logits, stored["logits"], "the logits", "layers B T V")
 
     def test_attribution(self):
-        """The shares of the embedding, of eight heads and of two networks in the logit of a token."""
+        """Split a token's logit into the shares of the embedding, eight heads and two networks."""
         stored = self.stored("run")
         given = [stored[name] for name in ("stream", "heads", "mlps", "target")]
         shares: Any = None
@@ -38,7 +38,7 @@ class TestLens(CheckingTestCase):
                 self.assert_tensor(shares[number], stored[f"share_of_{part}"], f"the shares of the {part}", axes)
 
     def test_induction_score(self):
-        """Random weights of eight heads; and a head that always looks at the right position."""
+        """Score eight heads with random weights, and a head that always attends to the right position."""
         with self.part("score"):
             stored = self.stored("induction")
             score = self.student.lens.induction_score(stored["weights"], PERIOD)
@@ -47,7 +47,7 @@ class TestLens(CheckingTestCase):
             self.check_pattern(9, 3)
 
     def check_pattern(self, T: int, period: int) -> None:
-        """Fail unless only a head that attends to the position after the last occurrence has the score 1."""
+        """Fail unless the score is 1 only for the head that attends to the position after the last occurrence."""
         patterns = np.zeros((1, 1, 3, T, T))
         for head, back in enumerate((period - 1, period, 1)):
             patterns[0, 0, head, np.arange(T), np.maximum(np.arange(T) - back, 0)] = 1
@@ -55,7 +55,7 @@ class TestLens(CheckingTestCase):
         self.assert_tensor(score, np.array([[1.0, 0.0, 0.0]]), "the score of a perfect head and of two others", "L H")
 
     def test_ablate(self):
-        """A model without one head, and without three; afterwards it is unchanged."""
+        """Remove one head from a model, then three heads; afterwards the model is unchanged."""
         stored, model = self.stored("run"), self.model()
         for part, heads in ABLATED.items():
             with self.part(part):

@@ -16,7 +16,7 @@ PAST = 7
 
 class TestModernModel(CheckingTestCase):
     def test_hidden_keys(self):
-        """Which keys are hidden at the beginning and with a cache, without a window and with a window of three."""
+        """Hide keys at the beginning and with a cache, without a window and with a window of three."""
         for part, given in MASKS.items():
             with self.part(part):
                 for number, (past, new, kept, window) in enumerate(given):
@@ -25,7 +25,7 @@ class TestModernModel(CheckingTestCase):
                     self.assert_tensor(hidden, right, f"the mask for past = {past}, kept = {kept}", "query key")
 
     def test_project(self):
-        """Four query heads, and two heads for keys and values, at the beginning and at position 7."""
+        """Project to four query heads and two heads for keys and values, at the beginning and at position 7."""
         stored = self.stored("project")
         attention = self.attention(None)
         with self.part("norms"):
@@ -50,7 +50,7 @@ class TestModernModel(CheckingTestCase):
             self.assert_tensor(tensor, stored[f"{case}_{kind}"], kind, f"B {heads} T_new d_head")
 
     def test_attention(self):
-        """Six positions at once, also with a window of 1; then two more with a cache that was cut to a window."""
+        """Process six positions at once, also with a window of 1, then two with a cache that was cut to a window."""
         stored = self.stored("attention")
         with self.part("first"):
             for window in (None, 3, 1):
@@ -63,7 +63,7 @@ class TestModernModel(CheckingTestCase):
         self.warn_of_changes(self.attention(4), arguments)
 
     def check_attention(self, result: Any, case: str) -> None:
-        """Fail unless output and cache are correct."""
+        """Fail unless the output and cache are correct."""
         stored = self.stored(case)
         y, cache = self.items(result, 2, "forward")
         self.assert_tensor(y, stored["y"], "the output", "B T_new d_model")
@@ -71,7 +71,7 @@ class TestModernModel(CheckingTestCase):
             self.assert_tensor(tensor, stored[kind], f"the {kind} in the new cache", "B G kept d_head")
 
     def test_language_model(self):
-        """A model of three layers, the second without a window: five tokens, then three with the caches."""
+        """Run a three-layer model whose second layer has no window on five tokens, then on three with the caches."""
         stored, model = self.stored("model"), self.student.lm.LanguageModel(**MODEL)
         model.load_state(self.stored("model_weights"))
         with self.part("logits"):
@@ -84,7 +84,7 @@ class TestModernModel(CheckingTestCase):
             self.items(caches, MODEL["num_layers"], "the list of caches")
 
     def test_loss(self):
-        """The loss of a batch of two rows."""
+        """Compute the loss of a batch of two rows."""
         stored, model = self.stored("model"), self.student.lm.LanguageModel(**MODEL)
         model.load_state(self.stored("model_weights"))
         self.assert_tensor(model.loss(stored["tokens"]), stored["loss"], "the loss", "")

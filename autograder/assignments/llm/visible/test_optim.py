@@ -33,13 +33,13 @@ class TestOptimizers(CheckingTestCase):
         )
 
     def test_adamw(self):
-        """One step, three steps, two groups with missing gradients and changing rates, and a saved state."""
+        """Take one AdamW step, then three; train two groups with missing gradients and changing rates; load a state."""
         for part in CASES:
             with self.part(part):
                 self.check_steps("AdamW", cases.ADAMW, part)
 
     def test_orthogonalise(self):
-        """Wide, tall and square matrices, a single row or column, and a matrix of zeros."""
+        """Orthogonalise wide, tall and square matrices, a single row or column, and a matrix of zeros."""
         for part, sizes in cases.MATRICES.items():
             with self.part(part):
                 if part == "zeros":
@@ -51,20 +51,20 @@ class TestOptimizers(CheckingTestCase):
         self.warn_of_changes(self.student.optim.orthogonalise, {"G": stored["G"], "steps": 5}, batch=False)
 
     def test_muon(self):
-        """One step, three steps, and two groups with missing gradients and changing rates."""
+        """Take one Muon step, then three; train two groups with missing gradients and changing rates."""
         for part in ("first", "later", "groups"):
             with self.part(part):
                 self.check_steps("Muon", cases.MUON, part)
 
     def test_split(self):
-        """A model with layers of several kinds, and a model whose output layer shares the embedding."""
+        """Split the parameters of a model with several kinds of layers, and of a model with a shared embedding."""
         for part, rows in cases.MODELS.items():
             with self.part(part):
                 stored = self.stored(f"split.{part}")
                 self.assert_split(rows, (stored["hidden"], stored["others"]))
 
     def test_wsd(self):
-        """All steps of a schedule; steps after the end, and schedules without warm-up or decay."""
+        """Compute all steps of a schedule, steps after the end, and schedules without warm-up or decay."""
         for part, schedule in cases.SCHEDULES.items():
             with self.part(part):
                 self.assert_factors(schedule, self.stored("wsd")[part])

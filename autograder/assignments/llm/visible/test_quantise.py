@@ -14,7 +14,7 @@ LINEAR: dict[str, Any] = {"in_features": 12, "out_features": 5, "group": 3}
 
 class TestFewBits(CheckingTestCase):
     def test_quantise(self):
-        """Round weights to 8, 4 and 2 bits in groups of several sizes; ties; groups of zeros."""
+        """Round weights to 8, 4 and 2 bits in groups of several sizes, including ties and groups of zeros."""
         for part, cases in CASES.items():
             with self.part(part):
                 stored = self.stored(part)
@@ -43,7 +43,7 @@ class TestFewBits(CheckingTestCase):
         self.warn_of_changes(self.student.quantise.unpack, {"packed": stored["packed"]})
 
     def test_linear(self):
-        """A linear map from 12 to 5 features with packed weights."""
+        """Apply a linear map from 12 to 5 features with packed weights."""
         given, stored = self.stored("given"), self.stored("linear")
         linear = self.student.quantise.PackedLinear(**LINEAR)
         linear.load_state({name: given[name] for name in ("packed", "scales")})

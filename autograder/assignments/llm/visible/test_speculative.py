@@ -18,7 +18,7 @@ RUNS: list[tuple[list[int], int, int]] = [([1, 4, 2], 10, 3), ([3], 7, 2), ([5, 
 
 
 def probabilities(rng: np.random.Generator, rows: int, V: int) -> np.ndarray:
-    """Random distributions, (rows, V), with all probabilities larger than 0."""
+    """Random distributions, (rows, V), in which all probabilities are positive."""
     weights = np.exp(1.5 * rng.standard_normal((rows, V)))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
@@ -26,9 +26,9 @@ def probabilities(rng: np.random.Generator, rows: int, V: int) -> np.ndarray:
 def guesses(
     rng: np.random.Generator, target: np.ndarray, draft: np.ndarray, kept: int
 ) -> tuple[list[int], list[float]]:
-    """Guesses, and the numbers for `accept`, such that the first `kept` guesses are kept, and the next one is not.
+    """Guesses and numbers for `accept` with which the first `kept` guesses are kept, and the next guess is not.
 
-    The guesses after that would be kept, so code that does not stop is noticed.
+    The guesses after that would be kept, so code that does not stop is detected.
     """
     tokens, accept = [], []
     for i, q in enumerate(draft):
@@ -43,7 +43,7 @@ def guesses(
 
 class TestSpeculative(CheckingTestCase):
     def test_draw_extra_credit(self):
-        """Weights that need not add up to 1, and tokens of weight 0."""
+        """Draw tokens with weights that need not add up to 1 and may be 0."""
         for part, (_, numbers) in DRAWN.items():
             with self.part(part):
                 stored = self.stored(f"draw.{part}")
@@ -57,7 +57,7 @@ class TestSpeculative(CheckingTestCase):
                 )
 
     def test_verify_extra_credit(self):
-        """Three guesses, of which none, some or all are kept; the exact distribution of the first token."""
+        """Verify three guesses, of which none, some or all are kept; check the first token's exact distribution."""
         for part, kept, chosen, name in (
             ("kept", (0, 1, 2), slice(-1), "tokens before the last one"),
             ("replaced", (0, 1, 2), slice(-1, None), "tokens that replace a guess"),
@@ -80,7 +80,7 @@ class TestSpeculative(CheckingTestCase):
         return self.student.speculative.verify(*rows, tokens.tolist(), accept.tolist(), u)
 
     def test_speculate_extra_credit(self):
-        """Generate a few tokens with one, two and three guesses per round; the number of calls to the target."""
+        """Generate a few tokens with one, two and three guesses per round; count the calls to the target."""
         stored, results = self.stored("speculate"), []
         tables = stored["target"], stored["draft"]
         with self.part("tokens"):

@@ -1,4 +1,4 @@
-"""Other correct ways to write the students' code: individual regions here, and whole submissions in the folders."""
+"""Other correct ways to write the students' code: individual regions here, and whole submissions in the subfolders."""
 
 from autograder.assignments.transformer.formulations.heads import HEADS
 from autograder.assignments.transformer.formulations.layers import DECODER, ENCODER

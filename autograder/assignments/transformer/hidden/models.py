@@ -1,4 +1,4 @@
-"""Shared by the hidden tests of whole models: small random models, batches for them, and other sentences."""
+"""Code shared by the hidden tests of whole models: small random models, batches for them, and other sentences."""
 
 from collections.abc import Callable
 from functools import cache
@@ -29,7 +29,7 @@ def tokens(checkpoint: str) -> tuple[list[list[int]], list[list[int]]]:
 
 
 def padded(sentences: list[list[int]], fill: int = PAD) -> tuple[np.ndarray, np.ndarray]:
-    """Sentences of token indices as one array (B, T), and their lengths (B,)."""
+    """Token sequences as one padded array (B, T), and their lengths (B,)."""
     lengths = np.array([len(sentence) for sentence in sentences])
     array = np.full((len(sentences), lengths.max()), fill)
     array[inside(lengths)] = np.concatenate(sentences)
@@ -42,7 +42,7 @@ class ModelTestCase(HiddenTestCase, TrainedTestCase):
     given = ("pe",)  # the position table
 
     def layer_sizes(self) -> tuple[int, int, int]:
-        """d_model, d_ff and the number of heads of a small layer; d_k is not a power of 4, and d_model is even."""
+        """d_model, d_ff and the number of heads for a small layer; d_k is not a power of 4, and d_model is even."""
         H = self.pick(2, 3)
         return H * self.pick(6, 10, 12), self.pick(20, 34, 50), H
 
@@ -106,7 +106,7 @@ class ModelTestCase(HiddenTestCase, TrainedTestCase):
         self.check_dropout(lambda p: build(self.student, p), weights, call, axes, where)
 
     def check_small_features(self, layer: Twins, call: Callable[[Any], Any], axes: str) -> None:
-        """Fail unless the norms of a layer are correct for features that hardly vary, where eps matters.
+        """Fail unless a layer's norms are correct for features that hardly vary, for which eps matters.
 
         Args:
             call: calls the layer with inputs that are about 1,000 times smaller than usual.

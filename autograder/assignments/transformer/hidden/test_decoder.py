@@ -1,4 +1,4 @@
-"""Stage 4, hidden: the decoder layer with all its masks, small models, and other sentence pairs."""
+"""Hidden tests for stage 4: the decoder layer with all its masks, small models, and other sentence pairs."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ class TestDecoder(ModelTestCase):
     # Whole models: the predictions, and what they may depend on
 
     def test_encoder_decoder_predictions(self):
-        """The layer with all kinds of masks, its dropout, the stack, and what predictions may depend on."""
+        """Check the layer with all kinds of masks, its dropout, the stack, and the inputs that affect predictions."""
         sizes = self.layer_sizes()
 
         def build(modules: Any, dropout_prob: float) -> Any:
@@ -93,11 +93,11 @@ class TestDecoder(ModelTestCase):
     # Scores: exact values
 
     def test_encoder_decoder_states(self):
-        """Scores of small models and of other sentences, and their gradients."""
+        """Check the scores for small models and other sentences, and their gradients."""
         self.check_scores()
 
     def check_decoder_layer(self, d_model: int, H: int, layer: Twins) -> None:
-        """Fail unless, in evaluation mode, the layer does everything that its docstring promises."""
+        """Fail unless the layer's behaviour in evaluation mode matches its docstring."""
         T_d, T_e = self.sizes(2)
         x, lengths = self.transposed(H, T_d, d_model), self.lengths(H, T_d)
         real = inside(lengths)[..., None]
@@ -148,7 +148,7 @@ class TestDecoder(ModelTestCase):
         self.same_dropout(build, lambda model: model(**arguments), AXES, inside(lengths)[..., None])
 
     def both_masks(self, lengths: np.ndarray, mask: np.ndarray, d_model: int) -> dict[str, np.ndarray]:
-        """Arguments of a layer, with both masks of the target; the source has the same lengths."""
+        """Arguments for a layer, with both target masks; the source has the same lengths as the target."""
         B, T = len(lengths), max(lengths)
         return {
             "x": self.random(B, T, d_model),
@@ -161,7 +161,7 @@ class TestDecoder(ModelTestCase):
     def check_source(
         self, layer: Twins, x: np.ndarray, source: dict[str, np.ndarray], causal: dict[str, np.ndarray]
     ) -> None:
-        """Fail unless cross-attention sees the real positions of the source and, without a mask, all positions."""
+        """Fail unless cross-attention sees the source's non-padding positions, or all positions if there is no mask."""
         y = self.same(lambda model: model(x, **source, **causal), layer, "the output with a source", AXES)
         padding = source["encoder_padding_mask"][..., None] != 0
         noise = 10 * self.random(*source["encoder_out"].shape)
@@ -224,7 +224,7 @@ class TestDecoder(ModelTestCase):
         )
 
     def scores(self, model: Twins, lengths: np.ndarray, config: dict[str, Any]) -> None:
-        """Fail unless `forward_decoder` is correct at real positions; the source is one token shorter."""
+        """Fail unless `forward_decoder` is correct at non-padding positions if the source is one token shorter."""
         B, T = len(lengths), max(lengths)
         arguments = {
             "enc_output": self.random(B, T, config["d_model"]),

@@ -1,4 +1,4 @@
-"""Stage 3, hidden: the encoder layer, the stack and `forward_encoder` in other sizes, and other German sentences."""
+"""Hidden tests for stage 3: the encoder layer, the stack and `forward_encoder` in other sizes, and other sentences."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ AXES = "B T d_model"
 
 class TestEncoder(ModelTestCase):
     def test_encoder_output(self):
-        """The layer with masks, dropout and gradients; the stack; small models; other sentences."""
+        """Check the layer with masks, dropout and gradients, the stack, small models, and other sentences."""
         sizes = self.layer_sizes()
 
         def build(modules: Any, dropout_prob: float) -> Any:
@@ -34,7 +34,7 @@ class TestEncoder(ModelTestCase):
             self.check_sentences()
 
     def check_encoder_layer(self, d_model: int, H: int, layer: Twins) -> None:
-        """Fail unless, in evaluation mode, the layer does everything that its docstring promises."""
+        """Fail unless the layer's behaviour in evaluation mode matches its docstring."""
         (T,) = self.sizes(1)
         x, lengths = self.transposed(H, T, d_model), self.lengths(H, T)
         mask, real = self.padding(lengths, T), inside(lengths)[..., None]
@@ -62,7 +62,7 @@ class TestEncoder(ModelTestCase):
         self.same_dropout(build, lambda model: model(x, self_attn_padding_mask=mask), AXES, real)
 
     def encodes(self, layer: Twins, x: np.ndarray, lengths: np.ndarray) -> None:
-        """Fail unless a layer is correct at real positions."""
+        """Fail unless a layer is correct at non-padding positions."""
         mask, real = self.padding(lengths, x.shape[1]), inside(lengths)[..., None]
         self.same(lambda model: model(x, self_attn_padding_mask=mask), layer, "the output", AXES, real)
 

@@ -1,4 +1,4 @@
-"""Stage 5, hidden: greedy decoding with all possible endings, and single steps compared with decoding all positions."""
+"""Hidden tests for stage 5: greedy decoding with all possible endings, and single steps compared with full decoding."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ class TestInference(ModelTestCase):
     # Whole sentences
 
     def test_decoder_inference_outputs_extra_credit(self):
-        """Steps with all kinds of masks; sentences that end immediately, later or never; other sos and eos indices."""
+        """Check steps with all kinds of masks, sentences that end early, late or never, and other special tokens."""
         with self.part("one step"):
             self.check_layer_step()
             self.check_turns()
@@ -52,7 +52,7 @@ class TestInference(ModelTestCase):
         self.translate(vars(self.trained_config()), self.trained(), self.sentences(3), 30)
 
     def with_eos(self, config: dict[str, Any], weights: dict[str, np.ndarray], shift: float) -> dict[str, np.ndarray]:
-        """The weights with a different score for eos."""
+        """The weights, changed so that eos has a different score."""
         bias = weights["decoder.output_layer.bias"].copy()
         bias[config["eos_idx"]] += shift
         return {**weights, "decoder.output_layer.bias": bias}
@@ -62,8 +62,8 @@ class TestInference(ModelTestCase):
     ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Random weights (loaded into the twins) and sentences, one of which ends after some tokens.
 
-        Without eos, the reference decodes up to the limit. Then the score of eos is raised just enough to win late
-        in one of the sentences.
+        Without eos, the reference decodes up to the limit. Then the score of eos is raised just enough for eos
+        to win late in one of the sentences.
         """
         for _ in range(20):
             weights, batch = self.weights(model.reference), self.batch(config, 3, 6, 1)
@@ -90,7 +90,7 @@ class TestInference(ModelTestCase):
         return scores
 
     def score(self, reference: Any, batch: dict[str, np.ndarray], decoded: list[np.ndarray]) -> np.ndarray:
-        """The reference's scores for the token after each token but the last, (B, T_d, tgt_vocab_size)."""
+        """The reference's scores for the token that follows each token except the last, (B, T_d, tgt_vocab_size)."""
         tgt, tgt_lengths = padded([sentence[:-1].tolist() for sentence in decoded])
         scores: np.ndarray = reference(batch["src"], tgt, batch["src_lengths"], tgt_lengths)
         return scores
@@ -145,11 +145,11 @@ class TestInference(ModelTestCase):
     # Single steps
 
     def test_decoder_inference_cache_extra_credit(self):
-        """Caches of `inference`, for sentences of other lengths."""
+        """Check the caches that `inference` returns for sentences of other lengths."""
         self.check_caches()
 
     def step_masks(self, B: int, T: int) -> tuple[np.ndarray, np.ndarray]:
-        """A padding mask, which has an effect because the padding is between the tokens, and a causal mask."""
+        """A padding mask that has an effect, since the padding is between the tokens, and a causal mask."""
         padding = self.rng.choice((0, 0, 1), size=(B, T))
         padding[:, 0] = padding[:, -1] = 0
         return padding, np.triu(np.ones((1, T, T), dtype=np.int64), k=1)
@@ -201,9 +201,9 @@ class TestInference(ModelTestCase):
     def check_time(self) -> None:
         """Fail if a step with a cache takes as long as computing all positions, measured by the system clock.
 
-        In the visible test, the worker counts rows. Student code there can forge this count, or compute without torch.
-        Here nearly all the work is in the feed-forward network, which a step applies to one position. Each try has new
-        inputs, so that no result is known from an earlier try. The fastest try counts, since the processor may be busy.
+        In the visible test, the worker counts rows. Student code can forge that count, or compute without torch.
+        Here nearly all the work is in the feed-forward network, which a step applies to one position. Each try uses new
+        inputs, so that no earlier result can be reused. Only the fastest try counts, since the processor may be busy.
         """
         d_model, d_ff, H, T = 32, 4096, 2, 800
         layer = self.twins(lambda modules: modules.decoder.TransformerDecoderLayer(d_model, d_ff, H, 0.1, True))
@@ -285,7 +285,7 @@ class TestInference(ModelTestCase):
                 self.assert_tensor(actual, tensor, f"{name}, layer {layer}", "1 T d_model")
 
     def check_turns(self) -> None:
-        """Fail unless steps of one layer are correct for alternating short and long batches."""
+        """Fail unless a layer's steps are correct for alternating short and long batches."""
         d_model, d_ff, H = self.layer_sizes()
         layer = self.twins(lambda modules: modules.decoder.TransformerDecoderLayer(d_model, d_ff, H, 0.1))
         for lengths, mask in self.in_turn():

@@ -1,4 +1,4 @@
-"""Stage 1, hidden: multi-head attention in many sizes, with masks of all kinds, and its gradients."""
+"""Hidden tests for stage 1: multi-head attention in many sizes, with masks of all kinds, and its gradients."""
 
 import contextlib
 from typing import Any
@@ -32,12 +32,12 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
             return False
 
     def attention(self, H: int) -> tuple[Twins, int]:
-        """Attention with H heads and random weights, and its d_k."""
+        """An attention module with H heads and random weights, and its d_k."""
         d_k = self.pick(*SIZES)
         return self.twins(lambda modules: modules.mha.MultiHeadAttention(d_model=H * d_k, num_heads=H)), d_k
 
     def plain(self, H: int, d_k: int) -> Twins:
-        """Attention whose projections change nothing: the heads are its inputs, split into parts."""
+        """An attention module whose projections change nothing: the heads are its inputs, split into parts."""
         d_model = H * d_k
         plain = self.both(lambda modules: modules.mha.MultiHeadAttention(d_model=d_model, num_heads=H))
         state = {f"W_{name}.weight": np.eye(d_model) for name in "qkvo"}
@@ -45,10 +45,10 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         return plain
 
     def after_projection(self, plain: Twins, heads: dict[str, np.ndarray]) -> Any:
-        """The student's attention module, right after it has projected to these heads.
+        """The student's attention module, right after a projection that produces these heads.
 
-        `forward` projects first, and the two methods may share attributes of the object. A projection that does
-        not work costs points only in its own test.
+        `forward` projects first, and the two methods may share attributes of the object. A broken projection
+        costs points only in its own test.
         """
         with contextlib.suppress(NotStarted, Raised):
             plain.student.compute_mh_qkv_transformation(*(merged(heads[name]) for name in ("query", "key", "value")))
@@ -69,13 +69,13 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         return {name: self.transposed(*shape) for name, shape in shapes.items()}
 
     def holes(self, *shape: int, marks: tuple[int, ...] = (1,)) -> np.ndarray:
-        """A random mask: half zeros, otherwise these marks; each row allows at least one key."""
+        """A random mask, half zeros and half these marks, in which each row allows at least one key."""
         mask = self.rng.choice(marks, size=shape) * (self.rng.random(shape) < 0.5)
         np.put_along_axis(mask, self.rng.integers(shape[-1], size=(*shape[:-1], 1)), 0, axis=-1)
         return mask
 
     def attend(self, plain: Twins, where: np.ndarray | None = None, **inputs: np.ndarray) -> np.ndarray:
-        """Fail unless attention returns the same as the reference."""
+        """Fail unless attention returns the same result as the reference."""
         self.after_projection(plain, inputs)
         return self.same(
             lambda model: model.compute_scaled_dot_product_attention(**inputs), plain, "x", "B T_q d_model", where
@@ -108,7 +108,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         self.unchanged(after, before, "masked keys have weight: changing them changes x", "x", "B T_q d_model", counted)
 
     def large_scores(self, mha: Twins, signs: tuple[int, ...], **inputs: np.ndarray) -> None:
-        """Fail unless attention is correct for scores near 760 or -760, whose exponentials overflow or are 0.
+        """Fail unless attention is correct for scores near 760 or -760, whose exponentials overflow or become 0.
 
         Args:
             signs: the signs of the scores of the first query, the second query, and so on, repeated as needed. With
@@ -123,7 +123,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         self.same(attend, mha, "x", "B T_q d_model", limit=LARGE_LIMIT)
 
     def test_mha_no_mask(self):
-        """Other sizes: one sentence, one head, as many sentences as heads or positions; also the gradients."""
+        """Check one sentence, one head, as many sentences as heads or positions, and the gradients."""
         with self.part("projections"):
             for H in (self.pick(2, 3, 5), 1):
                 mha, _ = self.attention(H)
@@ -155,7 +155,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
             self.assert_tensor(tensor, expected, name, f"B H T_{'q' if name == 'q' else 'k'} d_k")
 
     def test_mha_key_padding_mask(self):
-        """Masks of 0 and 1, large numbers at masked keys, and the gradients."""
+        """Check masks of 0 and 1, large numbers at masked keys, and the gradients."""
         with self.or_else(self.check_padding):
             self.check_key_padding()
 
@@ -182,7 +182,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
             self.unchanged(gradient, none, wrong, "the gradient", "B T_k d_model", (mask != 0)[..., None])
 
     def test_mha_key_padding_mask_attention_mask(self):
-        """An attention mask for all sentences or for each, alone or with a key padding mask; queries without keys."""
+        """Check shared and individual attention masks, alone or with a key padding mask, and queries without keys."""
         with self.part("masks of 0 and 1"), self.or_else(self.check_both):
             self.check_attention_masks()
         with self.part("masks of other numbers and of booleans"), self.or_else(self.check_other_masks):
@@ -224,7 +224,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         self.keeps_arguments(self.after_projection(plain, heads), heads, METHOD)
 
     def check_other_numbers(self) -> None:
-        """Fail unless every non-zero number forbids a key, and True does too."""
+        """Fail unless True and every non-zero number forbid a key."""
         H = self.pick(2, 3, 5)
         d_k = self.pick(*SIZES)
         plain = self.plain(H, d_k)
@@ -255,7 +255,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         self.attend(plain, some, **heads, key_padding_mask=padding, attention_mask=mask)
 
     def test_mha_different_query_and_key(self):
-        """More or fewer keys than queries, a single query, and masks: padding, a shared attention mask, or both."""
+        """Check more and fewer keys than queries, a single query, and masks: padding, attention, or both."""
         with self.or_else(self.check_lengths, beside_masks=True):
             self.check_queries_and_keys()
 

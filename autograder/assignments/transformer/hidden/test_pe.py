@@ -1,4 +1,4 @@
-"""Stage 2, hidden: position tables of other sizes, up to their last row and beyond."""
+"""Hidden tests for stage 2: position tables of other sizes, up to their last row and beyond."""
 
 import contextlib
 
@@ -11,7 +11,7 @@ from autograder.sandbox.student_faults import Raised
 
 class TestPositionalEncoding(HiddenTestCase):
     def test_pe(self):
-        """Tables of other sizes, inputs as long as the table and longer, and the gradient."""
+        """Check tables of other sizes, inputs as long as the table and longer, and the gradient."""
         for part in ("sines", COSINES):
             with self.part(part):
                 self.columns(2 * self.pick(3, 5, 9, 20), self.pick(300, 420, 560), part == COSINES)
@@ -38,7 +38,7 @@ class TestPositionalEncoding(HiddenTestCase):
         check_columns(self, table, right, "pe after a call", odd)
 
     def check_lengths(self, length: int) -> None:
-        """Fail unless inputs of all lengths get their positions, and inputs longer than the table raise an error."""
+        """Fail unless inputs of all lengths are encoded correctly, and inputs longer than the table raise an error."""
         pe = self.encoding(B=self.pick(2, 3), d_model=12, length=length)
         short, other, long = self.random(2, 2, 12), self.random(2, 2, 12), self.random(3, length, 12)
         for x in (short, long, other, short):  # no state may be kept from one call to the next

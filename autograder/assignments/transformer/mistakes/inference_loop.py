@@ -1,4 +1,4 @@
-"""Known mistakes in stage 5: the loop of greedy decoding."""
+"""Known mistakes in stage 5: the greedy decoding loop."""
 
 from autograder.diagnosis.mistakes import Mistake
 

@@ -13,7 +13,7 @@ DROPOUT = "Section 5.4 of the paper says where dropout is applied: to the output
 
 @dataclass(frozen=True)
 class Sublayer:
-    """A sub-layer of a layer's `forward` in the reference: x = LayerNorm(x + Dropout(Sublayer(x)))."""
+    """A sub-layer in the `forward` method of a reference layer: x = LayerNorm(x + Dropout(Sublayer(x)))."""
 
     stage: str  # also the module
     name: str  # in ids: "self-attention"

@@ -8,7 +8,7 @@ from torch import nn
 
 
 class _Masked(nn.Module):
-    """Attention with its masks, callable the way torch's layers call their attention."""
+    """Attention with masks, wrapped so that torch's layers can call it."""
 
     def __init__(self, attention: nn.Module, *masks: torch.Tensor | None) -> None:
         super().__init__()

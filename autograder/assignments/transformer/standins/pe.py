@@ -24,7 +24,7 @@ class PositionalEncoding(nn.Module):
         self.register_buffer("pe", table.to(torch.get_default_dtype()).unsqueeze(0))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Look up the encodings of the positions of x, (B, T, d_model), and add them.
+        """Look up the encodings for the positions of x, (B, T, d_model), and add them.
 
         Raises:
             ValueError: if x has more positions than the table.

@@ -56,7 +56,7 @@ class Transformer(nn.Module):
         self.sos_idx, self.eos_idx = sos_idx, eos_idx
 
     def forward_encoder(self, src: torch.Tensor, src_lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Encode tokens (B, T_e): the output (B, T_e, d_model) and the padding mask (B, T_e)."""
+        """Encode tokens (B, T_e); return the output (B, T_e, d_model) and the padding mask (B, T_e)."""
         embed = nn.Sequential(self.encoder_embedding, self.positional_encoding, self.dropout)
         mask = length_to_padding_mask(src_lengths, src.device)
         return self.encoder(embed(src), mask), mask

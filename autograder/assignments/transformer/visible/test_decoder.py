@@ -19,7 +19,7 @@ FOLLOWED = 4  # sentences traced to locate a mistake: all 30 would take seven ti
 
 
 class TestDecoder(TrainedTestCase):
-    """The decoder layer, and the trained decoder on our sentence pairs, with teacher forcing."""
+    """Tests of the decoder layer, and of the trained decoder on our sentence pairs, with teacher forcing."""
 
     def layer(self, dropout_prob: float) -> ObjectProxy:
         """A small layer."""
@@ -51,7 +51,7 @@ class TestDecoder(TrainedTestCase):
         self.assert_tensor(y, self.stored("alone")["output"], "the output without cross-attention", "B T_d d_model")
 
     def check_model(self, few: int | None = None) -> None:
-        """Fail unless the trained model predicts the correct tokens of all sentences, or of the first few."""
+        """Fail unless the trained model predicts the correct tokens for all sentences, or for the first few."""
         stored = self.stored("sentences")
         rows = slice(few or self.few)
         inputs = {name: stored[name][rows] for name in ("src", "tgt", "src_lengths", "tgt_lengths")}

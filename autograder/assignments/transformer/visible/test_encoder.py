@@ -8,7 +8,7 @@ from autograder.sandbox.remote_modules import ObjectProxy
 
 
 class TestEncoder(TrainedTestCase):
-    """The encoder layer, and the trained encoder on 30 German sentences."""
+    """Tests of the encoder layer, and of the trained encoder on 30 German sentences."""
 
     def layer(self, dropout_prob: float) -> ObjectProxy:
         """A small layer."""

@@ -22,7 +22,7 @@ MOST = 1000  # tokens that are checked: a sentence of millions is an attack
 
 
 class TestInference(TrainedTestCase):
-    """The trained model translates on its own, token by token."""
+    """Tests in which the trained model translates on its own, token by token."""
 
     def translate(self) -> tuple[list[Any], list[Any]]:
         """Tokens and caches of the stored sentences, which are translated once for both tests."""
@@ -73,7 +73,7 @@ class TestInference(TrainedTestCase):
     def check_start(self) -> None:
         """Fail unless a small model's output starts with sos, not with a source token, and ends at the limit.
 
-        Its end token is one that the model cannot predict.
+        The model cannot predict its end token.
         """
         model, _ = self.tiny_model(TINY["tgt_vocab_size"])
         decoded, _ = self.items(model.inference(**{**TINY_SENTENCES, "max_output_length": 3}), 2, "inference")
@@ -113,7 +113,7 @@ class TestInference(TrainedTestCase):
         self.check_tokens(decoded, self.stored("sentences"))
 
     def check_tokens(self, decoded: list[Any], stored: dict[str, np.ndarray]) -> None:
-        """Fail unless the tokens of all sentences are the stored ones."""
+        """Fail unless the tokens of all sentences match the stored tokens."""
         references = np.split(stored["decoded"], np.cumsum(stored["decoded_lengths"])[:-1])[: len(decoded)]
         for number, tokens in enumerate(decoded):
             if not isinstance(tokens, np.ndarray) or tokens.ndim != 1 or tokens.dtype.kind != "i":
@@ -147,7 +147,7 @@ class TestInference(TrainedTestCase):
             self.check_caches(caches, self.stored("sentences"))
 
     def check_steps_of_all(self) -> None:
-        """Fail unless a small decoder's steps, with and without a cache, agree with decoding all at once."""
+        """Fail unless a small decoder's steps, with and without a cache, agree with decoding all positions at once."""
         # The third layer reads the cache of the second layer.
         stack = self.student.decoder.TransformerDecoder(3, *SMALL, KEPT, False, None)
         stack.load_state(small_weights(stack.shapes()))
@@ -175,7 +175,7 @@ class TestInference(TrainedTestCase):
                 self.wrong(f"new_cache[{number}] does not begin with the cache that was passed in for this layer")
 
     def check_caches(self, caches: list[Any], stored: dict[str, np.ndarray]) -> None:
-        """Fail unless the caches of all sentences are the stored ones."""
+        """Fail unless the caches of all sentences match the stored caches."""
         layers = range(int(stored["num_layers"]))
         for number, cache in enumerate(caches):
             name = f"the cache of sentence {number + 1}"
@@ -185,7 +185,7 @@ class TestInference(TrainedTestCase):
                 self.assert_tensor(cache[layer], right, f"{name}, layer {layer}", "1 T d_model")
 
     def check_tiny(self) -> None:
-        """Fail unless a small model decodes two short sentences correctly: tokens and caches."""
+        """Fail unless a small model returns the correct tokens and caches for two short sentences."""
         stored = self.stored("tiny")
         model, _ = self.tiny_model(int(stored["eos_idx"]))
         decoded, caches = self.items(model.inference(**TINY_SENTENCES), 2, "inference")

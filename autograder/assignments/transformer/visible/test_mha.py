@@ -19,7 +19,7 @@ LARGE_LIMIT = 1e-3  # for scores near 700: a softmax in float32, which some stud
 
 
 class TestMultiHeadAttention(RelativeTestCase):
-    """Attention with random, sharp weights, d_model = 60 and 4 heads."""
+    """Tests of attention with random, sharp weights, d_model = 60 and 4 heads."""
 
     def attention(self):
         mha = self.student.mha.MultiHeadAttention(d_model=60, num_heads=4)
@@ -38,10 +38,10 @@ class TestMultiHeadAttention(RelativeTestCase):
         self.assert_tensor(x, stored["x"], "x", "B T_q d_model")
 
     def projected(self, stored: dict[str, np.ndarray]):
-        """An attention module after it has projected the inputs of a case.
+        """An attention module after it has projected a case's inputs.
 
-        The two methods may share attributes of the object, and `forward` projects first. A projection that does not
-        work costs points only in its own test.
+        The two methods may share attributes of the object, and `forward` projects first. A broken projection
+        costs points only in its own test.
         """
         mha = self.attention()
         with contextlib.suppress(NotStarted, Raised):
@@ -49,7 +49,7 @@ class TestMultiHeadAttention(RelativeTestCase):
         return mha
 
     def on_heads(self, heads: dict[str, np.ndarray]):
-        """An attention module with weights that change nothing, after projecting to these heads; see `projected`."""
+        """An attention module whose weights change nothing, after its projection to these heads; see `projected`."""
         H, d_k = heads["query"].shape[1], heads["query"].shape[-1]
         mha = self.student.mha.MultiHeadAttention(d_model=H * d_k, num_heads=H)
         state = {f"W_{name}.weight": np.eye(H * d_k) for name in "qkvo"}
@@ -128,7 +128,7 @@ class TestMultiHeadAttention(RelativeTestCase):
             self.check_shifted("key_padding", {name: mask})
 
     def check_shifted(self, case: str, masks: dict[str, np.ndarray]) -> None:
-        """Fail if adding the same number to all scores of a query changes the result: scores may be of any size."""
+        """Fail if adding the same number to all scores of a query changes the result: scores may have any size."""
         stored = self.stored(case)
         heads = {name: stored[name] for name in ("query", "key", "value")}
         with self.student.unnoted():

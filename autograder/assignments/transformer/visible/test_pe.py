@@ -8,7 +8,7 @@ from autograder.sandbox.student_faults import NotStarted, Raised
 
 
 class TestPositionalEncoding(StageTestCase):
-    """A table of 15 positions with d_model = 32."""
+    """Tests of a table of 15 positions with d_model = 32."""
 
     def test_pe(self):
         """Fill the table with sines and cosines, and add its first T rows to the embeddings."""

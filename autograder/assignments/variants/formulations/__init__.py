@@ -1,4 +1,4 @@
-"""Other correct ways to write the students' code: individual regions here, and a whole submission in the folder."""
+"""Other correct ways to write the students' code: individual regions here, and a whole submission in the subfolder."""
 
 from autograder.assignments.variants.formulations.language_models import GENERATE, LM
 from autograder.assignments.variants.formulations.layers import HEADS, LAYERS

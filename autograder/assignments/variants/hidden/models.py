@@ -1,4 +1,4 @@
-"""Shared by the hidden tests: random weights, sizes, masks, and calls to functions that take a model."""
+"""Code shared by the hidden tests: random weights, sizes, masks, and calls to functions that take a model."""
 
 import math
 from collections.abc import Callable
@@ -24,11 +24,11 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
 
     @property
     def modules(self) -> Twins:
-        """The student's and the reference's modules, for calling functions."""
+        """The student's and the reference's modules, for calling their functions."""
         return Twins(self.student, self.reference)  # type: ignore[arg-type]
 
     def beside(self, model: Twins) -> Twins:
-        """The student's and the reference's (modules, model), for functions that take a model."""
+        """The student's and the reference's pairs (modules, model), for functions that take a model."""
         return Twins((self.student, model.student), (self.reference, model.reference))  # type: ignore[arg-type]
 
     def gives(self, twins: Twins, name: str, axes: str, *arguments: Any, where: np.ndarray | None = None) -> np.ndarray:
@@ -36,7 +36,7 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
         return self.same(lambda model: model(*arguments), twins, name, axes, where)
 
     def same_result(self, function: str, name: str, axes: str, *arguments: Any, at_most: float = math.inf) -> None:
-        """Fail unless a function, "module.name", returns the same tensor as the reference's."""
+        """Fail unless the student's function "module.name" returns the same tensor as the reference's."""
         module, _, short = function.partition(".")
         call = lambda modules: getattr(getattr(modules, module), short)(*arguments)  # noqa: E731
         self.same(call, self.modules, name, axes, at_most=at_most)
@@ -46,7 +46,7 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
     ) -> None:
         """Fail unless dropout is applied in the same places as in the reference.
 
-        If dropout keeps every element, it multiplies by 1 / (1 - p), which shows where it is applied; if it drops
+        If dropout keeps every element, it multiplies by 1 / (1 - p), which shows where it is applied. If it drops
         every element, the result there is 0. Only one check is random: two calls with a probability of 0.5 must
         differ.
 
@@ -69,7 +69,7 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
         self.assert_number(actual, self.right(call, twins.reference), name)
 
     def head_sizes(self) -> tuple[int, int]:
-        """The number of heads, and d_head, which is not a power of 4, since the scale would then be exact."""
+        """The number of heads, and d_head; d_head is not a power of 4, since the scale would then be exact."""
         return self.pick(2, 3, 5), self.pick(3, 5, 6, 7, 10)
 
     def layer_sizes(self) -> tuple[int, int, int]:

@@ -1,4 +1,4 @@
-"""Stage 4, hidden: caches of other models, random caches, filters, greedy and sampled texts."""
+"""Hidden tests for stage 4: caches of other models, random caches, filters, greedy and sampled texts."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ class TestGenerate(VariantsTestCase):
         return self.twins(lambda modules: modules.language_model.DecoderTransformer(**config)), config
 
     def read(self, model: Twins, config: dict[str, Any], tokens: np.ndarray, cache: Any = None) -> Any:
-        """Fail unless logits and cache are correct; return the reference's cache, so that errors do not accumulate."""
+        """Fail unless the logits and cache are correct; return the reference's cache, so that no errors accumulate."""
 
         def call(pair: Any) -> Any:
             modules, model = pair
@@ -35,13 +35,13 @@ class TestGenerate(VariantsTestCase):
         return [[np.array(tensor) for tensor in pair] for pair in expected]
 
     def random_cache(self, config: dict[str, Any], B: int, T: int) -> list[list[np.ndarray]]:
-        """A random cache, which no tokens could produce."""
+        """A random cache that no tokens could produce."""
         H = config["num_heads"]
         shape = B, H, T, config["d_model"] // H
         return [[self.random(*shape), self.random(*shape)] for _ in range(config["num_layers"])]
 
     def test_prompt_with_cache(self):
-        """Prompts of other lengths and other models; a prompt that is too long, alone and with a cache."""
+        """Check prompts of other lengths, other models, and a prompt that is too long, alone and with a cache."""
         model, config = self.model()
         longest = config["max_len"]
         with self.part("prompt"):
@@ -61,7 +61,7 @@ class TestGenerate(VariantsTestCase):
             self.refuses(lambda: self.student.generate.forward_cached(model.student, step, cache), longest + 1, longest)
 
     def test_steps_with_cache(self):
-        """Steps after prompts of other lengths, and with random caches, which must be used unchanged."""
+        """Check steps after prompts of other lengths, and with random caches, which must be used unchanged."""
         model, config = self.model()
         tokens = self.tokens(config, 2, 6)
         cache = self.read(model, config, tokens[:, :3])
@@ -84,7 +84,7 @@ class TestGenerate(VariantsTestCase):
                 self.argument_changed("cache")
 
     def test_filter_logits(self):
-        """Other values of temperature, k and p; one row and many; a filter that removes nothing."""
+        """Check other values of temperature, k and p, one row and many rows, and a filter that removes nothing."""
         cases: dict[str, list[dict[str, Any]]] = {
             "temperature": [{"temperature": 0.3}, {"temperature": 2.5}],
             "top_k": [{"top_k": 1}, {"top_k": self.pick(2, 5)}, {"top_k": 100}],
@@ -115,7 +115,7 @@ class TestGenerate(VariantsTestCase):
                 self.argument_changed("logits")
 
     def test_generate(self):
-        """Greedy texts; sampled texts, the frequencies of their tokens, and the effect of the generator."""
+        """Check greedy texts, sampled texts, the frequencies of their tokens, and the effect of the generator."""
         model, config = self.model()
         V, longest = config["vocab_size"], config["max_len"]
         with self.part("greedy"):

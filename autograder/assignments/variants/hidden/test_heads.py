@@ -1,4 +1,4 @@
-"""Stage 2, hidden: attention in many sizes, with masks of all shapes, its gradients and its dropout."""
+"""Hidden tests for stage 2: attention in many sizes, with masks of all shapes, its gradients and its dropout."""
 
 from collections.abc import Callable
 from typing import Any
@@ -60,7 +60,7 @@ class TestHeads(VariantsTestCase):
             self.nothing_left(attention, x, np.repeat(mask, T, axis=1), axes)
 
     def scores_of_zero(self, build: Build, x: np.ndarray, mask: np.ndarray, axes: str) -> None:
-        """Fail unless a score of 0 is treated like any other; here all queries are 0."""
+        """Fail unless a score of 0 is treated like any other score; here all queries are 0."""
         attention = self.both(lambda modules: build(modules, 0.3))
         weights = self.weights(attention.reference)
         self.load(attention, {name: without_queries(name, values) for name, values in weights.items()})
@@ -76,7 +76,7 @@ class TestHeads(VariantsTestCase):
             self.same(lambda model: model(x, mask), attention, title, axes, limit=SHIFT_LIMIT)
 
     def hides(self, attention: Twins, d_model: int, width: int, axes: str) -> None:
-        """Fail if masked keys change the other positions, however large the masked values are."""
+        """Fail if masked keys affect the other positions, however large the masked values are."""
         T = 6
         x, mask = self.random(2, T, d_model), np.zeros((2, 1, T), dtype=bool)
         mask[:, :, 4:] = True
@@ -96,13 +96,13 @@ class TestHeads(VariantsTestCase):
         self.assert_form(y, y.shape, title, axes)
 
     def test_head(self):
-        """Heads of other sizes, with masks of all shapes, large values at masked keys, gradients and dropout."""
+        """Check heads of other sizes, masks of all shapes, large values at masked keys, gradients and dropout."""
         H, d_head = self.head_sizes()
         d_model = H * d_head
         self.check(lambda modules, p: modules.heads.AttentionHead(d_model, d_head, p), d_model, H, d_head, "B T d_head")
 
     def test_heads_one_by_one(self):
-        """Lists of heads of other sizes; as many sequences as heads."""
+        """Check lists of heads of other sizes, and as many sequences as heads."""
         d_model, H, _ = self.layer_sizes()
 
         def build(modules: Any, p: float) -> Any:
@@ -111,7 +111,7 @@ class TestHeads(VariantsTestCase):
         self.check(build, d_model, H, d_model, "B T d_model", all_padding=False)
 
     def test_heads_at_once(self):
-        """All heads at once: the same checks, and a single head."""
+        """Check all heads at once in the same way, and a single head."""
         d_model, H, _ = self.layer_sizes()
 
         def build(modules: Any, p: float) -> Any:

@@ -1,4 +1,4 @@
-"""Stage 1, hidden: norms, GELU and feed-forward networks of other sizes, their gradients and their dropout."""
+"""Hidden tests for stage 1: norms, GELU and feed-forward networks of other sizes, their gradients and their dropout."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from autograder.assignments.variants.visible.checks import GELU_LIMIT
 
 class TestLayers(VariantsTestCase):
     def test_layer_norm(self):
-        """Any number of axes, values far from 0 and close together, one feature, other eps, and the gradients."""
+        """Check any number of axes, values far from 0 and close together, one feature, other eps, and the gradients."""
         with self.part("values"):
             size, eps = self.pick(3, 8, 20), 10.0 ** -self.pick(2, 3)
             norm = self.twins(lambda modules: modules.layers.LayerNorm(size, eps))
@@ -28,7 +28,7 @@ class TestLayers(VariantsTestCase):
             self.same(lambda model: model(x), norm, "the output", "B T size")
 
     def test_gelu(self):
-        """Small and large numbers, in tensors with any number of axes."""
+        """Check small and large numbers, in tensors with any number of axes."""
         for shape in ((40,), (3, 4, 2)):
             x = 3 * self.random(*shape)
             axes = " ".join("abc"[: len(shape)])
@@ -39,7 +39,7 @@ class TestLayers(VariantsTestCase):
         self.assert_tensor(far, np.array([0.0, 0.0, 200.0]), "gelu(x) of large numbers", "elements")
 
     def test_feed_forward(self):
-        """Networks of other sizes, their gradients, and where dropout is applied."""
+        """Check networks of other sizes, their gradients, and where dropout is applied."""
         d_model, _, d_ff = self.layer_sizes()
 
         def build(modules: Any, p: float) -> Any:

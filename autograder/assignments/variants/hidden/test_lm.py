@@ -1,4 +1,4 @@
-"""Stage 3, hidden: layers and language models of other sizes, causality, dropout, gradients, and other texts."""
+"""Hidden tests for stage 3: layers and models of other sizes, causality, dropout, gradients, and other texts."""
 
 from functools import cache, partial
 from typing import Any
@@ -21,7 +21,7 @@ TEXTS = (
 
 @cache
 def texts() -> list[list[int]]:
-    """Our own texts as tokens of the checkpoint, all cut to the same length."""
+    """Our own texts, encoded for the checkpoint and all cut to the same length."""
     from course.text import Tokenizer
 
     tokenizer = Tokenizer(checkpoints() / CHECKPOINT / "tokenizer.model")
@@ -31,7 +31,7 @@ def texts() -> list[list[int]]:
 
 class TestLanguageModel(VariantsTestCase, TrainedTestCase):
     def test_block(self):
-        """Layers of other sizes, with all masks and without a mask, their gradients and their dropout."""
+        """Check layers of other sizes, with all masks and without a mask, their gradients and their dropout."""
         d_model, H, d_ff = self.layer_sizes()
 
         def build(modules: Any, p: float) -> Any:
@@ -54,7 +54,7 @@ class TestLanguageModel(VariantsTestCase, TrainedTestCase):
         return self.twins(lambda modules: modules.language_model.DecoderTransformer(**config))
 
     def test_language_model(self):
-        """Models of other sizes; changes to later tokens, also in training; dropout; gradients; too long input."""
+        """Check other sizes, causality (also in training mode), dropout, gradients, and input that is too long."""
         config = self.config()
         model, V, longest = self.model(config), config["vocab_size"], config["max_len"]
         with self.part("logits"):
@@ -77,7 +77,7 @@ class TestLanguageModel(VariantsTestCase, TrainedTestCase):
                 self.refuses(partial(model.student, tokens), T, longest)
 
     def causal(self, model: Twins, config: dict[str, Any], mode: str) -> None:
-        """Fail if a token changes the logits of earlier positions."""
+        """Fail if a token affects the logits of earlier positions."""
         tokens = self.tokens(config, 2, 8)
         other = np.concatenate([tokens[:, :5], (tokens[:, 5:] + 1) % config["vocab_size"]], axis=1)
         before, after = model.student(tokens), model.student(other)
@@ -86,7 +86,7 @@ class TestLanguageModel(VariantsTestCase, TrainedTestCase):
         self.unchanged(after, before, wrong, "the logits", "B T V", np.arange(8)[None, :, None] < 5)
 
     def test_trained_language_model(self):
-        """The trained model reads other texts."""
+        """Check the trained model on other texts."""
         model = Twins(self.trained_language_model(), self.right(self.trained_language_model, self.reference))
         V = trained_sizes()["vocab_size"]
         tokens = np.array(texts())[self.rng.permutation(len(TEXTS))[:3]]
@@ -98,7 +98,7 @@ class TestLanguageModel(VariantsTestCase, TrainedTestCase):
         self.same(score, model, "the logits of some tokens", "B T V")
 
     def test_loss(self):
-        """Other sizes, padding and padding tokens; the gradients of the loss."""
+        """Check other sizes, padding and padding tokens, and the gradients of the loss."""
         config = self.config()
         model, longest, padding = self.model(config), config["max_len"], config["padding_idx"]
         with self.part("padding"):

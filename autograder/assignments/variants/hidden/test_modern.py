@@ -1,4 +1,4 @@
-"""Stage 8, hidden: other sizes, other positions, other groups, random caches, and the gradients."""
+"""Hidden tests for stage 8: other sizes, other positions, other groups, random caches, and the gradients."""
 
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ from autograder.grading.hidden_case import Twins
 
 class TestModern(VariantsTestCase):
     def test_rms_norm(self):
-        """Other sizes and values of eps, inputs far from 0, one feature, the gradients, and float16."""
+        """Check other sizes and values of eps, inputs far from 0, one feature, the gradients, and float16."""
         size, eps = self.pick(3, 8, 20), 10.0 ** -self.pick(2, 3)
         with self.part("values"):
             norm = self.twins(lambda modules: modules.modern.RMSNorm(size, eps))
@@ -36,7 +36,7 @@ class TestModern(VariantsTestCase):
         self.assert_tensor(actual, right, name, axes, limit=limit)
 
     def test_rotate(self):
-        """Other sizes and positions; products that depend only on the distance; bfloat16; odd numbers of features."""
+        """Check other sizes, positions, products that depend only on distance, bfloat16, odd numbers of features."""
         with self.part("angles"):
             for shape in ((5, 6), (3, 5, 2), (2, 3, 5, 10), (5, 5, 5, 4)):
                 x, positions = self.random(*shape), self.rng.permutation(60)[:5]
@@ -58,14 +58,14 @@ class TestModern(VariantsTestCase):
                 self.refuses(partial(self.student.modern.rotate, x, np.arange(3)), features)
 
     def product(self, q: np.ndarray, k: np.ndarray, at: np.ndarray, other: np.ndarray) -> float:
-        """The product of a query and a key, each rotated for its position."""
+        """The dot product of a query and a key, each rotated according to its position."""
         turned = [self.student.modern.rotate(x, positions) for x, positions in ((q, at), (k, other))]
         for x in turned:
             self.assert_form(x, q.shape, "the rotated x", "T d_head")
         return float((turned[0] * turned[1]).sum())
 
     def test_swiglu(self):
-        """Other sizes, other numbers of axes, and the gradients."""
+        """Check other sizes, other numbers of axes, and the gradients."""
         d_model, _, d_ff = self.layer_sizes()
         network = self.twins(lambda modules: modules.modern.SwiGLU(d_model, d_ff))
         for shape in ((3, d_model), (2, 4, d_model)):
@@ -75,7 +75,7 @@ class TestModern(VariantsTestCase):
         self.same_gradients(network, {"x": x}, self.random(*x.shape), "B T d_model")
 
     def attention(self) -> tuple[Twins, tuple[int, int, int]]:
-        """Attention with at least two groups of at least two heads, and H, G, d_head."""
+        """Attention with at least two groups of at least two heads, together with H, G and d_head."""
         G, share, d_head = self.pick(2, 3), self.pick(2, 3), self.pick(6, 10)
         return self.grouped(G * share * d_head, G * share, G), (G * share, G, d_head)
 
@@ -84,7 +84,7 @@ class TestModern(VariantsTestCase):
         return self.twins(lambda modules: modules.modern.GroupedQueryAttention(*sizes))
 
     def read(self, attention: Twins, x: np.ndarray, cache: Any = None) -> None:
-        """Fail unless output and cache are correct."""
+        """Fail unless the output and cache are correct."""
 
         def call(model: Any) -> Any:
             return model(x, cache)
@@ -96,7 +96,7 @@ class TestModern(VariantsTestCase):
             self.assert_tensor(tensor, wanted, f"the {kind} in the cache", "B G T d_head")
 
     def test_grouped_queries(self):
-        """Other numbers of heads and groups, one group, as many groups as heads; random caches; the gradients."""
+        """Check other numbers of heads and groups, one group, as many groups as heads, random caches, and gradients."""
         attention, (H, G, d_head) = self.attention()
         d_model = H * d_head
         with self.part("prompt"):

@@ -1,4 +1,4 @@
-"""Stage 5, hidden: taggers of other sizes, their padding, dropout and gradients."""
+"""Hidden tests for stage 5: taggers of other sizes, their padding, dropout and gradients."""
 
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ class TestTagger(VariantsTestCase):
         return self.twins(lambda modules: modules.tagger.EncoderTransformer(num_tags=tags, **config))
 
     def test_tagger(self):
-        """Models of other sizes, in which all tokens see each other; dropout, gradients, and input that is too long."""
+        """Check other sizes, attention in both directions, dropout, gradients, and input that is too long."""
         config, tags = self.config(), self.pick(2, 3, 7)
         model, longest = self.tagger(config, tags), config["max_len"]
         with self.part("logits"):
@@ -44,7 +44,7 @@ class TestTagger(VariantsTestCase):
                 self.refuses(partial(model.student, tokens, np.array([3, 2])), T, longest)
 
     def test_tagger_padding(self):
-        """Padding tokens inside sequences, different tokens in the padding, individual sequences, and empty ones."""
+        """Check padding tokens inside sequences, other tokens in the padding, and individual and empty sequences."""
         config, tags = self.config(), self.pick(2, 3, 7)
         model, T = self.tagger(config, tags), config["max_len"]
         with self.part("padding"):

@@ -1,4 +1,4 @@
-"""Stage 7, hidden: other values for loss, rates and clipping; training steps and parameter groups of other models."""
+"""Hidden tests for stage 7: other values for loss, rates and clipping; steps and parameter groups of other models."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from autograder.sandbox.read_reply import are_shapes
 
 class TestTraining(VariantsTestCase):
     def test_smoothed_loss(self):
-        """Other sizes, padding tokens and smoothings, with the gradient; logits as large as 1,000."""
+        """Check other sizes, padding tokens and smoothings, the gradient, and logits as large as 1,000."""
         with self.part("values"):
             for B, T, V in ((2, 5, 11), (1, 3, 4), (4, 1, 7)):
                 padding, smoothing = self.pick(0, 1, 3), 0.1 * self.pick(0, 1, 3, 7)
@@ -24,7 +24,7 @@ class TestTraining(VariantsTestCase):
             self.loss(1000 * self.random(2, 4, 9), targets, 1, 0.2)
 
     def loss(self, logits: np.ndarray, targets: np.ndarray, padding: int, smoothing: float) -> None:
-        """Fail unless loss and gradient are correct."""
+        """Fail unless the loss and gradient are correct."""
         arguments = (logits, targets, padding, smoothing)
         self.same_number(lambda modules: modules.training.smoothed_loss(*arguments), self.modules, "the loss")
 
@@ -41,7 +41,7 @@ class TestTraining(VariantsTestCase):
         self.assert_tensor(gradient, right, "the gradient of the logits", "B T V")
 
     def test_warmup_rate(self):
-        """Other peaks and numbers of steps."""
+        """Check other peaks and numbers of steps."""
         for _ in range(3):
             peak, warmup = 0.5 + self.rng.random(), self.pick(1, 5, 40, 400)
             for step in (1, 2, warmup, warmup + 1, 2 * warmup + 1, 9 * warmup, 100_000):
@@ -49,7 +49,7 @@ class TestTraining(VariantsTestCase):
                 self.same_rate("warmup_rate", name, step, peak, warmup)
 
     def test_cosine_rate(self):
-        """Other peaks, numbers of steps and final rates."""
+        """Check other peaks, numbers of steps and final rates."""
         for _ in range(3):
             peak, warmup, floor = 0.5 + self.rng.random(), self.pick(1, 5, 40), 0.3 * self.rng.random()
             total = warmup + self.pick(1, 17, 300)
@@ -62,7 +62,7 @@ class TestTraining(VariantsTestCase):
         self.same_number(lambda modules: getattr(modules.training, function)(*arguments), self.modules, name)
 
     def test_clip_gradients(self):
-        """Gradients of other sizes, in a list and from an iterator, just below the limit and far above it."""
+        """Check gradients of other sizes, in a list and from an iterator, just below the limit and far above it."""
         gradients = [self.random(3, 4), self.random(6), 0.1 * self.random(2, 3, 2), self.random(1)]
         length = float(np.sqrt(sum((gradient**2).sum() for gradient in gradients)))
         for case, factors in {"short": (1.001, 50.0), "long": (0.99, 0.01)}.items():
@@ -71,7 +71,7 @@ class TestTraining(VariantsTestCase):
                     self.clip(gradients, factor * length, as_iterator=number == 1)
 
     def clip(self, gradients: list[np.ndarray], max_norm: float, as_iterator: bool) -> None:
-        """Fail unless norm and gradients are correct."""
+        """Fail unless the norm and gradients are correct."""
 
         def call(modules: Any) -> Any:
             return modules.drivers.clip_gradients_of(gradients, max_norm, as_iterator=as_iterator)
@@ -84,7 +84,7 @@ class TestTraining(VariantsTestCase):
             self.assert_tensor(gradient, expected, f"gradient {number} clipped at {max_norm:.4g}", axes)
 
     def test_train_step(self):
-        """Steps of a language model and of another model, also after validation; clipped and unclipped gradients."""
+        """Check steps of a language model and another model, also after validation, with and without clipping."""
         config = self.config(dropout=0.0)
         model = self.twins(lambda modules: modules.language_model.DecoderTransformer(**config))
         self.steps(model, [self.tokens(config, 3, 7)[None] for _ in range(3)], [0.3, 0.05, 0.2], 0.5)
@@ -112,7 +112,7 @@ class TestTraining(VariantsTestCase):
             self.assert_tensor(weight, expected, f"parameter {number} after the steps", axes)
 
     def test_parameter_groups(self):
-        """A tagger, a Vision Transformer, and a model with shared weights."""
+        """Check a tagger, a Vision Transformer, and a model with shared weights."""
         decay = 0.01 * self.pick(1, 5, 20)
         config = self.config()
         for model, embeddings in (

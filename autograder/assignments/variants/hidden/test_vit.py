@@ -1,4 +1,4 @@
-"""Stage 6, hidden: images, patches and models of other sizes, their dropout and gradients."""
+"""Hidden tests for stage 6: images, patches and models of other sizes, their dropout and gradients."""
 
 from functools import partial
 from typing import Any
@@ -9,13 +9,13 @@ from autograder.grading.hidden_case import Twins
 
 class TestVisionTransformer(VariantsTestCase):
     def image_sizes(self) -> tuple[tuple[int, int], int, int]:
-        """An unequal height and width, the patch size, and the number of channels."""
+        """An image height and a different width, the patch size, and the number of channels."""
         P = self.pick(1, 2, 3)
         rows, columns = self.sizes(2, low=2, high=4)
         return (rows * P, columns * P), P, self.pick(1, 2, 3)
 
     def test_patch_embedding(self):
-        """Other sizes, square and not square, one or several channels; the gradients; images of the wrong size."""
+        """Check square and non-square images, one or several channels, the gradients, and images of the wrong size."""
         with self.part("patches"):
             for square in (True, False):
                 (height, width), P, C = self.image_sizes()
@@ -38,7 +38,7 @@ class TestVisionTransformer(VariantsTestCase):
         return self.twins(lambda modules: modules.vit.PatchEmbedding(*sizes))
 
     def test_vit_block(self):
-        """Layers of other sizes, their gradients and their dropout."""
+        """Check layers of other sizes, their gradients and their dropout."""
         d_model, H, d_ff = self.layer_sizes()
 
         def build(modules: Any, p: float) -> Any:
@@ -53,7 +53,7 @@ class TestVisionTransformer(VariantsTestCase):
         self.same_dropout(build, lambda model: model(x), "B T d_model")
 
     def test_vit(self):
-        """Models of other sizes, their gradients and their dropout."""
+        """Check models of other sizes, their gradients and their dropout."""
         (height, width), P, C = self.image_sizes()
         d_model, H, d_ff = self.layer_sizes()
         sizes = {"patch_size": P, "channels": C, "num_classes": self.pick(3, 7, 11), "d_model": d_model}

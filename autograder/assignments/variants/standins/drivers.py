@@ -1,4 +1,4 @@
-"""Test code that runs in the student's process, because optimizers, generators and gradients cannot be sent."""
+"""Test code that runs in the student's process, because optimizers, generators and gradients cannot be sent to it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -89,7 +89,7 @@ def train_steps(
 
 
 def clip_gradients_of(gradients: list[torch.Tensor], max_norm: float, as_iterator: bool) -> list[Any]:
-    """Call `training.clip_gradients`, also with a parameter without a gradient; return the norm and the gradients."""
+    """Call `training.clip_gradients`, including a parameter without a gradient; return the norm and the gradients."""
     from training import clip_gradients
 
     parameters = [nn.Parameter(torch.zeros_like(gradient)) for gradient in gradients]
@@ -155,7 +155,7 @@ def generate_with_seeds(
     top_k: int | None = None,
     top_p: float | None = None,
 ) -> list[Any]:
-    """Call `generate.generate` with a generator for each seed, in order."""
+    """Call `generate.generate` once per seed, in order, with a generator that uses this seed."""
     from generate import generate
 
     return [
@@ -165,7 +165,7 @@ def generate_with_seeds(
 
 
 def cache_after_forward_cached(model: Any, token: torch.Tensor, cache: list[list[torch.Tensor]]) -> list[Any]:
-    """Return the cache that was passed to `generate.forward_cached`, as it is after the call."""
+    """Return the cache that was passed to `generate.forward_cached`, in its state after the call."""
     from generate import forward_cached
 
     given = [(keys, values) for keys, values in cache]
@@ -174,7 +174,7 @@ def cache_after_forward_cached(model: Any, token: torch.Tensor, cache: list[list
 
 
 def logits_after_filter_logits(logits: torch.Tensor, temperature: float, top_k: int | None) -> torch.Tensor:
-    """Return the logits that were passed to `generate.filter_logits`, as they are after the call."""
+    """Return the logits that were passed to `generate.filter_logits`, in their state after the call."""
     from generate import filter_logits
 
     filter_logits(logits, temperature, top_k, 0.5)
@@ -182,7 +182,7 @@ def logits_after_filter_logits(logits: torch.Tensor, temperature: float, top_k: 
 
 
 class Words(nn.Module):
-    """An embedding and linear maps with names that do not show which is which."""
+    """An embedding and linear maps whose names do not reveal which is which."""
 
     def __init__(self) -> None:
         super().__init__()

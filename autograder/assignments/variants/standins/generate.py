@@ -1,4 +1,4 @@
-"""Stand-in for generate.py, called by the loop `generate`: steps reread all tokens; rows are filtered one by one."""
+"""Stand-in for generate.py, called by `generate`: each step rereads all tokens, and rows are filtered one by one."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ Cache = list[tuple[torch.Tensor, torch.Tensor]]
 
 
 def forward_cached(model: Any, tokens: torch.Tensor, cache: Cache | None = None) -> tuple[torch.Tensor, Cache]:
-    """tokens (B, T_new) -> the logits (B, T_new, V). The cache holds tokens, (B, 1, T, 1), not keys and values."""
+    """tokens (B, T_new) -> the logits (B, T_new, V). The cache contains tokens, (B, 1, T, 1), not keys and values."""
     read = tokens if cache is None else torch.hstack([cache[0][0][:, 0, :, 0].long(), tokens])
     if read.size(1) > model.max_len:
         raise ValueError(f"{read.size(1)} tokens for {model.max_len} positions")

@@ -46,7 +46,7 @@ class AttentionHead(nn.Module):
 
 
 class MultiHeadAttentionSimple(nn.Module):
-    """Heads, one at a time."""
+    """Multi-head attention that computes one head at a time."""
 
     def __init__(self, d_model: int, num_heads: int, dropout: float) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class MultiHeadAttentionSimple(nn.Module):
 
 
 class MultiHeadAttentionEfficient(nn.Module):
-    """All heads at once."""
+    """Multi-head attention that computes all heads at once."""
 
     def __init__(self, d_model: int, num_heads: int, dropout: float) -> None:
         super().__init__()

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 
 class _Masked(nn.Module):
-    """Attention with its mask, callable the way torch's layer calls its attention."""
+    """Attention with a mask, wrapped so that torch's layer can call it."""
 
     def __init__(self, attention: nn.Module, mask: torch.Tensor | None) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class AbstractTransformer(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, *args: Any, **kwargs: Any) -> torch.Tensor:
-        """From tokens to logits."""
+        """Compute the logits from tokens."""
 
 
 class DecoderTransformer(AbstractTransformer):
@@ -88,6 +88,6 @@ class DecoderTransformer(AbstractTransformer):
         return torch.einsum("btd,vd->btv", self.norm(x), self.token_embedding.weight)
 
     def loss(self, tokens: torch.Tensor) -> torch.Tensor:
-        """The mean cross-entropy of the next tokens, without padding."""
+        """The mean cross-entropy of the next tokens, ignoring padding."""
         scores = self(tokens[:, :-1]).transpose(1, 2)  # (B, T - 1, V) -> (B, V, T - 1)
         return F.cross_entropy(scores, tokens[:, 1:], ignore_index=self.padding_idx)

@@ -1,10 +1,10 @@
-"""Stand-in for modern.py: the rotation that its attention uses, with complex numbers."""
+"""Stand-in for modern.py: the rotation that its attention uses, computed with complex numbers."""
 
 import torch
 
 
 def rotate(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-    """Rotate x (..., T, d_head): each pair of features is a point in the complex plane, rotated about 0."""
+    """Rotate x (..., T, d_head): each pair of features is a point in the complex plane, rotated about the origin."""
     size = x.size(-1)
     if size % 2:
         raise ValueError(f"the number of features must be even, not {size}")

@@ -9,7 +9,7 @@ IGNORED = -100
 
 
 class EncoderTransformer(AbstractTransformer):
-    """A tagger: every position sees all tokens of its sequence."""
+    """A tagger in which every position sees all tokens of its sequence."""
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 
 class PatchEmbedding(nn.Module):
-    """Patches as the columns of torch's `unfold`, and a linear map."""
+    """Take patches from the columns of torch's `unfold`, and apply a linear map."""
 
     def __init__(self, img_size: int | tuple[int, int], patch_size: int, channels: int, d_model: int) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class PatchEmbedding(nn.Module):
 
 
 class _Unmasked(nn.Module):
-    """Attention, callable the way torch's layer calls its attention."""
+    """Attention, wrapped so that torch's layer can call it."""
 
     def __init__(self, attention: nn.Module) -> None:
         super().__init__()

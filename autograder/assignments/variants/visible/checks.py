@@ -1,4 +1,4 @@
-"""Checks for the tests of several stages: input that must be refused, single numbers, distributions."""
+"""Checks for invalid input, single numbers and distributions, shared by the tests of several stages."""
 
 import re
 from collections import Counter
@@ -28,10 +28,10 @@ def alike_values(name: str, weights: np.ndarray) -> np.ndarray:
 
 
 class CheckingTestCase(StageTestCase):
-    """A test with the checks of this assignment."""
+    """A test case with this assignment's checks."""
 
     def refuses(self, call: Callable[[], Any], *numbers: int) -> None:
-        """Fail unless a call raises a ValueError whose message names these numbers."""
+        """Fail unless a call raises a ValueError whose message contains these numbers."""
         self.checks += 1
         named = " and ".join(map(str, numbers))
         try:
@@ -90,7 +90,7 @@ class CheckingTestCase(StageTestCase):
         weight_decay: float,
         embeddings: Collection[str] | None = None,
     ) -> None:
-        """Fail unless exactly the non-embedding matrices decay.
+        """Fail unless weight decay is applied to exactly the non-embedding matrices.
 
         Args:
             found: for each group, its weight decay and the sorted names of its parameters.

@@ -9,7 +9,7 @@ from autograder.assignments.variants.visible.checks import CheckingTestCase, sof
 
 
 class TestGenerate(CheckingTestCase):
-    """A small model with random weights."""
+    """Tests of a small model with random weights."""
 
     def model(self) -> Any:
         model = self.student.language_model.DecoderTransformer(**MODEL)
@@ -17,10 +17,10 @@ class TestGenerate(CheckingTestCase):
         return model
 
     def check_step(self, result: Any, stored: dict[str, np.ndarray]) -> list[list[np.ndarray]]:
-        """Fail unless logits and cache match the stored ones; return the stored cache.
+        """Fail unless the logits and cache match the stored ones; return the stored cache.
 
         The next step starts from this cache, not from the student's. Students' caches differ in the last digits, so the
-        call would differ on each machine and would not match the stored calls (see `localization.reference`).
+        call would differ from machine to machine and would not match the stored calls (see `localization.reference`).
         """
         logits, cache = self.items(result, 2, "forward_cached")
         self.assert_tensor(logits, stored["logits"], "the logits", "B T V")
@@ -60,7 +60,7 @@ class TestGenerate(CheckingTestCase):
                 self.argument_changed("cache")
 
     def test_filter_logits(self):
-        """Temperature, top-k and top-p, alone and together: the softmax of the result."""
+        """Filter with temperature, top-k and top-p, alone and together; compare the softmax of the results."""
         stored = self.stored("filter")
         for case, options in FILTERS.items():
             with self.part(case):
@@ -86,7 +86,7 @@ class TestGenerate(CheckingTestCase):
         self.assert_tensor(filtered, softmax(logits), "the softmax of the result with top_k=100", "B V")
 
     def test_generate(self):
-        """Greedy decoding up to the maximum length; sampling with top_k=1, and twice with the same seed."""
+        """Decode greedily up to the maximum length; sample with top_k=1, and twice with the same seed."""
         model, stored = self.model(), self.stored("greedy")
         prompt, best = stored["prompt"], stored["tokens"]
         generate = self.student.generate.generate

@@ -10,7 +10,7 @@ from autograder.assignments.variants.visible.checks import CheckingTestCase
 
 
 class TestHeads(CheckingTestCase):
-    """Attention with random, sharp weights, d_model = 30 and 5 heads of 6 features."""
+    """Tests of attention with random, sharp weights, d_model = 30 and 5 heads of 6 features."""
 
     def check(self, kind: str, build: Callable[[float], Any], axes: str) -> None:
         """Fail unless attention is correct without a mask, in both modes, and with masks of the three shapes.

@@ -10,7 +10,7 @@ from autograder.assignments.variants.visible.checks import CheckingTestCase
 
 
 class TestLanguageModel(CheckingTestCase, TrainedTestCase):
-    """Small models with random weights, and the trained one."""
+    """Tests of small models with random weights, and of the trained model."""
 
     def build(self, p: float) -> Any:
         return self.student.language_model.DecoderTransformer(**(MODEL | {"dropout": p}))

@@ -41,7 +41,7 @@ class TestModern(CheckingTestCase):
         self.warn_of_changes(self.student.modern.rotate, {"x": x, "positions": positions})
 
     def test_swiglu(self):
-        """The feed-forward network with a gate."""
+        """Compute the feed-forward network with a gate."""
         network, stored = self.student.modern.SwiGLU(30, 44), self.stored("swiglu")
         network.load_state(self.stored("swiglu_weights"))
         self.assert_tensor(network(stored["x"]), stored["output"], "the output", "B T d_model")
@@ -60,7 +60,7 @@ class TestModern(CheckingTestCase):
         self.warn_of_changes(attention, {"x": x[:, 6:], "cache": cache})
 
     def check(self, result: Any, case: str, name: str) -> None:
-        """Fail unless output and cache match the stored ones."""
+        """Fail unless the output and cache match the stored ones."""
         stored = self.stored("attention")
         y, cache = self.items(result, 2, "forward")
         self.assert_tensor(y, stored[case], name, "B T d_model")

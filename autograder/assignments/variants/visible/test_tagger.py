@@ -10,7 +10,7 @@ from autograder.grading.graded_case import inside
 
 
 class TestTagger(CheckingTestCase):
-    """A small model with random weights and four tags."""
+    """Tests of a small model with random weights and four tags."""
 
     def build(self, p: float) -> Any:
         return self.student.tagger.EncoderTransformer(num_tags=4, **(MODEL | {"dropout": p}))

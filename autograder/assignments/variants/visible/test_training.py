@@ -75,7 +75,7 @@ class TestTraining(CheckingTestCase):
             self.assert_number(first, 4 * loss, "the loss of a step in training mode, after validation")
 
     def test_parameter_groups(self):
-        """Which parameters of a small language model decay, and which do not."""
+        """Separate the parameters of a small language model that decay from those that do not."""
         model = self.student.language_model.DecoderTransformer(**made.MODEL)
         shapes = model.shapes()
         self.assert_groups(self.student.drivers.parameter_groups_of(model, 0.1), shapes, 0.1)

@@ -9,7 +9,7 @@ from autograder.assignments.variants.visible.checks import CheckingTestCase
 
 
 class TestVisionTransformer(CheckingTestCase):
-    """Images with two channels and 6 x 9 pixels, in patches of 3 x 3."""
+    """Tests that use images with two channels and 6 x 9 pixels, in patches of 3 x 3."""
 
     def test_patch_embedding(self):
         """Cut images into patches and project them; an image of the wrong size is refused."""

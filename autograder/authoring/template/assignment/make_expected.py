@@ -9,7 +9,7 @@ from autograder.manifest import assignment
 
 
 def stored_tensors() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the stored tensors of each stage, by the stage's name."""
+    """Yield the name of each stage with its stored tensors."""
     import torch
 
     from course.modules import load_modules

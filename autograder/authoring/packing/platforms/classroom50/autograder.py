@@ -19,7 +19,7 @@ SECONDS = int("@WALL@")
 
 
 def install() -> None:
-    """Install the packages that grading imports, from the index that has the CPU build of torch."""
+    """Install the packages that grading imports, from the package index that contains the CPU build of torch."""
     index = os.environ.get("TORCH_INDEX", "https://download.pytorch.org/whl/cpu")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     pins = ["-c", str(HERE / "constraints.txt"), "-r", str(HERE / "requirements.txt")]

@@ -1,4 +1,4 @@
-"""Formulations (correct ways of writing the solution). A folder with modules in it is a whole submission."""
+"""Formulations (correct ways of writing the solution). A folder that contains modules is a whole submission."""
 
 from autograder.authoring.formulations import Formulation
 

@@ -1,4 +1,4 @@
-"""Stage 1, hidden tests: different sizes, vectors whose values hardly vary, gradients."""
+"""Hidden tests for stage 1: different sizes, vectors whose values hardly vary, gradients."""
 
 import numpy as np
 
