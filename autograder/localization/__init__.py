@@ -85,7 +85,7 @@ def _by_values(
 
 
 def localize_warning(stage: Stage, warnings: Sequence[Failure]) -> LineVerdict | None:
-    """The verdict on the first warning whose faulty line is certain."""
+    """The verdict for the first warning for which the faulty line is known."""
     for failure in warnings:
         source = _source(failure)
         try:

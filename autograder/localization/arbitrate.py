@@ -69,7 +69,7 @@ def arbitrate(suspects: Sequence[Suspect], repairs: Sequence[Repair]) -> Diagnos
 
 
 def _confidence(suspect: Suspect) -> Confidence:
-    """The confidence in a suspect without a repair. A wrong value alone may come from a number that is in no trace."""
+    """The confidence in a suspect without a repair. A wrong value on its own may come from a number in no trace."""
     expects = suspect.kind in ("call", "discarded") or (suspect.step and not suspect.before and not suspect.runs_own)
     return Confidence.PROBABLE if expects else Confidence.POSSIBLE
 

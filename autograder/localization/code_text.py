@@ -1,4 +1,4 @@
-"""Statements of a submission, as shown in a verdict."""
+"""Statements from a student's code, as shown in a verdict."""
 
 from collections.abc import Mapping
 

@@ -92,7 +92,7 @@ def grade_submission(path: Path, settings: Settings) -> Report:
 
 
 def verdict_on(path: Path, settings: Settings) -> Verdict:
-    """The student's verdict on a submission. After any error, its outcome is "fault". All output goes to stderr."""
+    """The verdict for the student. After any error, its outcome is "fault". All output goes to stderr."""
     chosen = assignment(settings.assignment)
     with contextlib.redirect_stdout(sys.stderr):
         try:

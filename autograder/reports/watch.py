@@ -1,6 +1,6 @@
 """`python grade.py --watch [stage ...]`: grade again whenever a module is saved, until Ctrl-C.
 
-The verdict fits one screen. The old verdict stays until the new one is ready, with a line below it that names what is
+A verdict fits on one screen. The old one stays until the new one is ready, with a line below it that names what is
 being graded. Saving a module stops a run that has not finished, since its verdict would be outdated.
 """
 
@@ -79,7 +79,7 @@ class Desk:
         self._problems: dict[str, list[str]] | None = {} if problems else None
 
     def grade(self, stages: Iterable[Stage], saved: str = "") -> None:
-        """Grade stages, together with those of an unfinished run, which is stopped."""
+        """Stop an unfinished run, and grade its stages together with the given ones."""
         wanted = {stage.name for stage in stages}
         if self._thread is not None:
             self._thread.join(GRACE_SECONDS)

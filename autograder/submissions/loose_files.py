@@ -2,7 +2,7 @@
 
 Canvas (lib/content_zipper.rb): `name_STUDENT NUMBER_FILE NUMBER_file`. In late files, `LATE_` precedes the
 first number. `anon_code` replaces the name and number of anonymous students; `text.html` or `link.html` replaces the
-file's number and name. The name is the student's sortable name (or the group's name) in lower case, without spaces and
+file's number and name. The name is the student's sortable name (or the group's name) in lower case, without spaces or
 punctuation. It may contain underscores and digits.
 Moodle (mod/assign): `name_number_assignsubmission_file_` for a folder, followed by the file's name for a loose file. If
 the student submitted text, `onlinetext` replaces `file`. A group's name comes before the student's.
@@ -33,7 +33,7 @@ TWICE = "was handed in twice, in two places under the same name"
 
 
 def without_number(name: str) -> tuple[str, int]:
-    """Strip the numbers of resubmissions and downloads from a file name; return the name and the last number, or 0."""
+    """Strip resubmission and download numbers from a file name; return the name and the last number, or 0."""
     number = 0
     for _ in range(MAX_NUMBERS):
         if not (matched := NUMBERED.fullmatch(name)):

@@ -120,7 +120,7 @@ def with_own_methods(code: Code) -> Code:
 
 
 def code_of_all(submission: Submission, assignment: Assignment) -> Code:
-    """Return all modules as the student wrote them, without stand-ins, and the drivers."""
+    """Return the drivers and all modules as the student wrote them, with no stand-ins."""
     sources = {name: ungraded(assignment.standins, name, ()) for name in _drivers(assignment)}
     sources |= {module: submission.sources.get(module, "") for module in assignment.modules}
     return Code(sources, replace={}, modules=assignment.modules, unreadable=submission.unreadable)

@@ -83,7 +83,7 @@ class Offsets:
         return self.at(node.end_lineno or node.lineno, node.end_col_offset or 0)
 
     def place(self, node: ast.expr | ast.stmt, new: str) -> tuple[int, int, str]:
-        """Return a node's start and end, together with a replacement text."""
+        """Return a node's start and end, together with its replacement."""
         return self.start(node), self.end(node), new
 
     def of(self, node: ast.expr | ast.stmt) -> str:

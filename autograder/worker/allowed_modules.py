@@ -168,7 +168,7 @@ def looks_like_attention(function: FunctionType) -> bool:
 
 
 def functions_of(module: ModuleType) -> Iterator[FunctionType]:
-    """Yield a module's functions, including decorated functions and those in classes, tables and operators."""
+    """Yield a module's functions, including decorated functions, methods, functions in dictionaries, and operators."""
     for value in list(vars(module).values()):
         if issubclass(type(value), type):
             members = vars(value).values() if value.__module__ == module.__name__ else ()

@@ -3,8 +3,8 @@
 If the probability p is below one half, every element is kept and multiplied by 1 / (1 - p); otherwise, every element
 is dropped. This covers torch's own dropout under all its names, and dropout written with random numbers. Each draw
 returns the middle of its distribution, or the likelier of two outcomes. So results are deterministic and tests need no
-statistics. Other kinds of draws stay random, as comparing two calls shows; the test must then choose a probability
-close to 0 or 1.
+statistics. Other kinds of draws stay random, which a comparison of two calls reveals; the test must then choose a
+probability close to 0 or 1.
 """
 
 import contextlib

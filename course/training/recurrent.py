@@ -1,4 +1,4 @@
-"""Train a recurrent translator (`solutions/attention/seq2seq.py`): initial weights, a faster decoder, a lab."""
+"""Train a recurrent translator (`solutions/attention/seq2seq.py`) with a faster decoder; measure its bottleneck."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Checks for attention whose scores may be wrong: lengths and stored weights are checked against its own weights."""
+"""Checks that hold even if the scores of an attention are wrong: masking by lengths, and the stored weights."""
 
 from typing import Any
 
@@ -54,7 +54,7 @@ class AttendingTestCase(StageTestCase):
         self.assert_tensor(actual, expected, "the result with lengths", X)
 
     def drops_weights(self, attention: Any, queries: np.ndarray, keys: np.ndarray) -> None:
-        """Fail unless dropout is applied to the weights in training, so that equal features of the values stay equal.
+        """Fail unless dropout is applied to the weights in training: features that are equal in the values stay equal.
 
         Args:
             attention: has a dropout probability of 0.5.

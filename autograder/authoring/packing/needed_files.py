@@ -101,7 +101,7 @@ def _data(modules: Iterable[str], files: Mapping[str, bytes]) -> Iterator[str]:
 
 
 def _mention(name: str) -> re.Pattern[str]:
-    """Match mentions of a data file: its name, or its part before the first dot, quoted or before a placeholder."""
+    """Match mentions of a data file: its name, or the part before the first dot, in quotes or before a placeholder."""
     stem = re.escape(name.partition(".")[0])
     return re.compile(rf"{re.escape(name)}|[\"']{stem}[\"']|{stem}\.{{")
 

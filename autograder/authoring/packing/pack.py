@@ -327,7 +327,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def for_gradescope(args: argparse.Namespace, chosen: Assignment, out: Path) -> list[str]:
-    """Return the arguments for the command that packs for Gradescope.
+    """Return the arguments of the command that builds the Gradescope archive.
 
     Raises:
         UserError: if an option was given that this command does not have.

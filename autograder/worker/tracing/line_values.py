@@ -1,7 +1,7 @@
 """In a worker: count how often each statement of the student's files runs in a call, and keep the values it assigns.
 
 Like `function_calls`, this module uses a Python trace function (`sys.settrace`). A tensor's shape is always sent, its
-elements only if they are few. Like the trace from `tracer`, this record is not trusted.
+elements only if there are few of them. Like the trace from `tracer`, this record is not trusted.
 """
 
 import contextlib

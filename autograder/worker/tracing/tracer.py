@@ -189,7 +189,7 @@ class Tracer(Record, TorchFunctionMode):
         return self._add(MADE, "from_numpy", self.place(function.frame), arrays, tensor) if function and arrays else -1
 
     def _unchanged(self, node: int, tensor: torch.Tensor) -> bool:
-        """Whether a tensor is unchanged, although other elements in the memory that it shares have changed."""
+        """Whether a tensor is unchanged even though other elements of its shared memory have changed."""
         with contextlib.suppress(Exception):
             return signature(tensor) == self.signatures[node]
         return False

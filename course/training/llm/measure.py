@@ -40,7 +40,7 @@ def load_modern() -> tuple[Any, Any]:
 
 
 def write(model: Any, tokenizer: Any, beginning: str, seed: int) -> str:
-    """Return a beginning and the model's continuation of it; line breaks are shown as slashes."""
+    """Return a prompt and the model's continuation of it, with line breaks shown as slashes."""
     import torch
 
     generate, draw = load_variants().generate, torch.Generator().manual_seed(seed)

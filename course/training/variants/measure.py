@@ -1,7 +1,7 @@
 """Compare the small models with baselines: `python -m course.training.variants.measure [NAME ...]`.
 
 The language model is compared with n-grams, in bits per character, and generates samples. The tagger is compared with
-the most frequent form of each word. The Vision Transformers are compared with logistic regression and a small
+always choosing a word's most frequent form. The Vision Transformers are compared with logistic regression and a small
 convolutional network, which are trained here.
 """
 
@@ -50,7 +50,7 @@ def bits(held_out: list[Any], trained: TrainedModel) -> float:
 
 
 def write(trained: TrainedModel, beginning: str, seed: int) -> str:
-    """Return a beginning and the model's continuation of it; line breaks are shown as slashes."""
+    """Return a prompt and the model's continuation of it, with line breaks shown as slashes."""
     import torch
 
     from course.config import EOS

@@ -1,4 +1,4 @@
-"""Hidden tests for stage 1: texts with many ties and overlaps, letters of up to four bytes, and random merges."""
+"""Hidden tests for stage 1: texts with many ties and overlaps, characters of up to four bytes, and random merges."""
 
 from functools import partial
 from typing import Any
@@ -69,7 +69,7 @@ class TestBytePairs(LlmTestCase):
             self.same_ids(partial(self.word_encoded, merges=merges, word=word), "the ids of a word", "T")
 
     def test_encode(self):
-        """Check random texts with random merges and up to three special tokens, some of which begin alike."""
+        """Check random texts with random merges and up to three special tokens, some of which share a prefix."""
         merges = self.merges("ab ", 10)
         with self.part("words"):
             text = self.letters("ab ", 40) + " " + self.letters(EVERYWHERE, 20)
@@ -83,7 +83,7 @@ class TestBytePairs(LlmTestCase):
                 self.same_ids(partial(self.encoded, merges=merges, special=special, text=text), "the ids", "T")
 
     def test_decode(self):
-        """Check random ids, some from texts with letters of up to four bytes, others from no valid text at all."""
+        """Check random ids: some encode characters of up to four bytes, others do not decode to valid text."""
         merges = self.merges(EVERYWHERE, 30)
         with self.part("letters"):
             text = self.letters(EVERYWHERE, 30)

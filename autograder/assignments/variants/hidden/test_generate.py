@@ -115,7 +115,7 @@ class TestGenerate(VariantsTestCase):
                 self.argument_changed("logits")
 
     def test_generate(self):
-        """Check greedy texts, sampled texts, the frequencies of their tokens, and the effect of the generator."""
+        """Check greedy and sampled output, the token frequencies of the samples, and the effect of the generator."""
         model, config = self.model()
         V, longest = config["vocab_size"], config["max_len"]
         with self.part("greedy"):
