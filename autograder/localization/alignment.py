@@ -114,7 +114,7 @@ class Alignment:
         ]
 
     def lines_right(self, until: int) -> list[tuple[Line, tuple[str, ...]]]:
-        """The lines, in order, whose values are all correct (not just by chance), each with the steps computed there."""
+        """The lines whose values are all correct (not just by chance), in order, with the steps computed there."""
         names: dict[Line, list[str]] = {}
         wrong: set[Line] = set()
         for node, line in enumerate(self.trace.lines):
