@@ -10,7 +10,7 @@ not-graded.csv         a row for each file that does not count
 review.csv             the staff's decisions; see reports/review_file.py
 rubric.csv             reusable comments and points; see reports/rubric.py
 requests.csv           students' regrade requests; see reports/regrade_requests.py
-groups.csv             which students hand in together; see gradebooks/groups.py
+groups.csv             which students submit joint work; see gradebooks/groups.py
 report.html            for the instructor
 """
 

@@ -1,4 +1,4 @@
-"""groups.csv: which students hand in together. A group's submission counts for all its members.
+"""groups.csv: which students submit joint work. A group's submission counts for all its members.
 
 Each row has a group and a student. A submission belongs to a group if it is named after the group or a member, either
 directly or as in downloads from Canvas and Moodle. If a group has several submissions, they must be identical

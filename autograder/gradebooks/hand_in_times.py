@@ -50,7 +50,7 @@ def in_zone(local: datetime, zone: tzinfo) -> datetime:
     """Convert a zone's local time to UTC.
 
     When the clocks are set back, an hour is repeated; when they are set forward, an hour is missing. A time in such an
-    hour has two possible meanings. The later one is used, in favour of the student.
+    hour has two possible meanings. The later one is used, which favours the student.
 
     Raises:
         UserError: if the year is out of range. Near the limits of the calendar, times cannot be converted or compared.

@@ -138,11 +138,11 @@ class HiddenTestCase(StageTestCase):
         return value
 
     def both(self, build: Callable[[Student], Any]) -> Twins:
-        """Return the student's and the reference's object, with the weights that their constructors set."""
+        """Return the student's object and the reference's, with the weights that their constructors set."""
         return Twins(build(self.student), self.right(build, self.reference))
 
     def twins(self, build: Callable[[Student], Any]) -> Twins:
-        """Return the student's and the reference's object, with the same random weights."""
+        """Return the student's object and the reference's, with the same random weights."""
         twins = self.both(build)
         self.load(twins, self.weights(twins.reference))
         return twins

@@ -220,7 +220,7 @@ def gets_further(
 ) -> tuple[bool, str]:
     """Check whether a test passes its failed check with a different `Student`. `case` is restored afterwards.
 
-    If the error has a smaller call that fails in the same way, the test uses only a few sentences.
+    If a smaller call fails in the same way, the test uses only a few sentences.
 
     Args:
         error: the error that ended the test, or that of its first failed part.

@@ -127,7 +127,7 @@ def _blamed(alignment: Alignment, node: int, given: Given) -> Line | None:
 
 
 def _evidence(alignment: Alignment, node: int) -> tuple[tuple[Line, ...], bool]:
-    """The lines of inputs that may be right by chance, and whether an input is certainly right."""
+    """The lines that compute inputs which may be right by chance; whether an input is certainly right."""
     trace, seen, waiting = alignment.trace, set[int](), list(alignment.trace.inputs[node])
     weak, founded = list[Line](), False
     while waiting:

@@ -119,7 +119,7 @@ class Sheet:
 
 
 def encoding_of(data: bytes) -> str:
-    """The encoding of a file, by its byte order mark; UTF-8 without one."""
+    """A file's encoding according to its byte order mark; UTF-8 if there is none."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     return "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"

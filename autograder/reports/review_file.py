@@ -215,8 +215,8 @@ def decided_points(
 ) -> tuple[Fraction, list[Fraction]]:
     """The points of a test and of its parts after the decisions; the parts add up to the test.
 
-    First, points are set. Then items change them: the items of parts first, the items of the whole test last. Points
-    stay between 0 and the maximum. A change to a whole test's points is spread over its parts, one after the other.
+    First, points are set. Then items change them: items for parts first, items for the whole test last. Points
+    stay between 0 and the maximum. A change to a whole test's points is applied to one part after another.
 
     Args:
         most: the maximum of the test.

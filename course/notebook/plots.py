@@ -56,7 +56,7 @@ def _panels(panels: Sequence[Curves], size: tuple[float, float]) -> Any:
 
 
 def draw_curves(axes: Any, panel: Curves) -> None:
-    """Draw one panel into the given matplotlib axes. The legend is below, where it covers no curve."""
+    """Draw one panel into the given matplotlib axes. The legend is below the plot, where it hides no curve."""
     marked = len(panel.x) <= 12  # markers on many points would hide the curve
     for under, ((name, values), (colour, line, marker)) in enumerate(zip(panel.curves.items(), STYLES, strict=False)):
         # Covered curves are wider, so that both edges remain visible.

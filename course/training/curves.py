@@ -10,7 +10,7 @@ FORMATS = (".svg", ".png")
 def draw_curves(
     folder: Path, path: Path, figure: str = "BLEU, greedy (validation)", loss: str = "loss per token"
 ) -> None:
-    """Draw the logs of a run.
+    """Plot the logs of a run.
 
     Args:
         folder: the folder of the logs (`--state`).

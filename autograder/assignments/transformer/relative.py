@@ -52,7 +52,7 @@ class RelativeTestCase(StageTestCase):
             raise
 
     def attended(self, heads: dict[str, np.ndarray], **masks: np.ndarray) -> np.ndarray:
-        """The output of a new attention module for these heads: finite numbers, (B, T_q, d_model)."""
+        """The output of a new attention module with these heads; it must be finite, (B, T_q, d_model)."""
         mha: Any = self.student.mha.MultiHeadAttention(d_model=H * D, num_heads=H)
         mha = mha.eval()
         with contextlib.suppress(NotStarted, Raised):  # `forward` projects first, and the two may share attributes

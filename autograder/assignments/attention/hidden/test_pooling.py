@@ -1,4 +1,4 @@
-"""Hidden tests for stage 1: kernels of any shape, pooling in many sizes with near and far keys, and learned widths."""
+"""Hidden tests for stage 1: kernels of any shape, pooling at many sizes with near and far keys, and learned widths."""
 
 from typing import Any
 

@@ -46,7 +46,7 @@ class TestTranslate(TrainedTestCase):
         self.assert_tensor(tokens, expected, f"the tokens{some}", "B T")
 
     def check_end(self) -> None:
-        """Fail unless a translation ends once both sentences have produced eos, one before the other.
+        """Fail unless a translation ends once both sentences, one earlier than the other, have produced eos.
 
         After eos, the small model produces other tokens, whereas the trained model keeps producing eos.
         """

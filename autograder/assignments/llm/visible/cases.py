@@ -1,4 +1,4 @@
-"""The inputs of the visible tests that are not tensors."""
+"""Inputs to the visible tests, other than tensors."""
 
 from typing import Any
 

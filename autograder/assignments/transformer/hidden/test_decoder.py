@@ -224,7 +224,7 @@ class TestDecoder(ModelTestCase):
         )
 
     def scores(self, model: Twins, lengths: np.ndarray, config: dict[str, Any]) -> None:
-        """Fail unless `forward_decoder` is correct at non-padding positions if the source is one token shorter."""
+        """Shorten the source by one token; fail unless `forward_decoder` is correct at non-padding positions."""
         B, T = len(lengths), max(lengths)
         arguments = {
             "enc_output": self.random(B, T, config["d_model"]),

@@ -11,7 +11,7 @@ from autograder.sandbox.read_reply import are_shapes
 
 class TestTraining(VariantsTestCase):
     def test_smoothed_loss(self):
-        """Check other sizes, padding tokens and smoothings, the gradient, and logits as large as 1,000."""
+        """Check other sizes, padding tokens and smoothing values, the gradient, and logits as large as 1,000."""
         with self.part("values"):
             for B, T, V in ((2, 5, 11), (1, 3, 4), (4, 1, 7)):
                 padding, smoothing = self.pick(0, 1, 3), 0.1 * self.pick(0, 1, 3, 7)
