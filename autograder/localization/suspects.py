@@ -253,10 +253,11 @@ def _wrong_returns(alignment: Alignment, given: Given) -> Iterator[Suspect]:
 
 
 def _discarded(alignment: Alignment, given: Given, bare: Given) -> Iterator[Suspect]:
-    """Lines that compute something and discard it."""
+    """Lines that compute a tensor and discard it; calls without such a result have other effects."""
     trace = alignment.trace
     for node, line in enumerate(trace.lines):
-        if line and trace.made[node] and not alignment.consumers[node] and bare(line) and not given(line):
+        unused = trace.made[node] and not alignment.plain[node] and not alignment.consumers[node]
+        if line and unused and bare(line) and not given(line):
             yield Suspect(line, "discarded", node)
 
 

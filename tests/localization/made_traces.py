@@ -9,6 +9,7 @@ import torch
 from autograder.localization.reference import ReferenceTrace, trace_of_reference
 from autograder.localization.trace import Call, Ending, Line, Trace
 from autograder.worker.tracing.signatures import signature
+from autograder.worker.tracing.traced_values import signature_of
 
 
 class Op(NamedTuple):
@@ -17,12 +18,16 @@ class Op(NamedTuple):
     name: str
     line: int
     inputs: tuple[int, ...]
-    value: torch.Tensor
+    value: torch.Tensor | list[float]
     step: str = ""
 
 
 def line(number: int) -> Line:
     return Line("mha.py", number, number)
+
+
+def _signature(value: torch.Tensor | list[float]) -> tuple[float, ...]:
+    return signature(value) if isinstance(value, torch.Tensor) else signature_of(value)
 
 
 def traced(ops: Sequence[Op], calls: Sequence[Call] = ()) -> Trace:
@@ -35,11 +40,11 @@ def traced(ops: Sequence[Op], calls: Sequence[Call] = ()) -> Trace:
         callers=(None,) * n,
         around=np.full(n, -1),
         nan=np.zeros(n, dtype=bool),
-        signatures=np.array([signature(op.value) for op in ops]),
+        signatures=np.array([_signature(op.value) for op in ops]),
         inputs=tuple(op.inputs for op in ops),
         steps=tuple((op.step, number) for number, op in enumerate(ops) if op.step),
         calls=tuple(calls),
-        ending=Ending((n - 1,), (tuple(ops[-1].value.shape),), raised=None, raised_at=None, whole=True),
+        ending=Ending((n - 1,), (tuple(np.shape(ops[-1].value)),), raised=None, raised_at=None, whole=True),
     )
 
 

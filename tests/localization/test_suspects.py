@@ -112,11 +112,12 @@ def test_a_mask_is_weak_evidence():
     assert line(7) in found.sources
 
 
-def test_a_result_that_is_discarded():
+@pytest.mark.parametrize(("value", "found"), [(SCALED.sin(), True), ([0.75], False), ([0, 2], False)])
+def test_only_a_discarded_tensor_is_suspected(value, found):
     ops = attention()
-    ops.insert(6, Op("sin", 9, (4,), SCALED.sin()))
+    ops.insert(6, Op("sin", 9, (4,), value))
     ops[7] = Op("matmul", 5, (5, 1), WEIGHTS @ K)
-    assert "discarded" in [one.kind for one in suspected(ops)]
+    assert ("discarded" in [one.kind for one in suspected(ops)]) == found
 
 
 VALUE, WEAK = Suspect(line(3), "value", 4), Suspect(line(8), "value", 9, sources=(line(7),))
