@@ -7,6 +7,7 @@ replaced by code that raises an error, so that no reference leads to the old cod
 any student code. The change is permanent: the old kernels are not kept.
 """
 
+import contextlib
 import ctypes
 import functools
 import re
@@ -21,24 +22,26 @@ from torch.nn import functional as F
 
 from autograder.worker.ready_made_parts import FUSED, MODULES, WHY, ReadyMade
 
-# The dispatch keys under which a CPU kernel may be registered, see c10/core/DispatchKey.h. An alias key also covers
-# `decompose`.
-KEYS = (
-    *("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeImplicitAutogradNestedTensor"),
-    *("CPU", "NestedTensorCPU", "QuantizedCPU", "MkldnnCPU", "SparseCPU"),
-    *("AutogradCPU", "AutogradNestedTensor", "AutocastCPU"),
-)
 USED = re.compile(r"\bnn\.(\w+)\b(?!\.)")  # modules of torch used in a stand-in's code; compiled before the forks
 FROM_STANDINS = re.compile(r"_?scaled_dot_product_\w*")  # operators that calls to F in a stand-in may use
 REFUSING = "__ready_made__"  # a name added to the globals of torch's functions
 
 
 def _operators() -> list[tuple[str, str]]:
-    """Return the fused operators, such as "scaled_dot_product_attention", with the dispatch keys of their kernels."""
-    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    """Return the fused operators, such as "scaled_dot_product_attention", with the dispatch keys of their kernels.
+
+    A kernel under any key must go: `torch.vmap` has its own keys, and its kernels would call the others.
+    """
     names = [name for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")]
     fused = [name for name in names if FUSED.fullmatch(name.removeprefix("aten::").partition(".")[0])]
-    return [(name.removeprefix("aten::"), key) for name in fused for key in KEYS if has(name, key)]
+    keys = torch._C.DispatchKey.__members__
+    return [(name.removeprefix("aten::"), key) for name in fused for key in keys if _has_kernel(name, key)]
+
+
+def _has_kernel(name: str, key: str) -> bool:
+    with contextlib.suppress(RuntimeError):  # some keys only mark the beginning or the end of a range
+        return torch._C._dispatch_has_kernel_for_dispatch_key(name, key)
+    return False
 
 
 def _functions() -> dict[str, list[FunctionType]]:

@@ -4,16 +4,16 @@ As with the parts that are forbidden in all stages (`ready_made_parts`), stand-i
 may use them when a stand-in calls it.
 """
 
-import contextlib
 import functools
 import inspect
 import operator
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
+from torch._ops import OpOverloadPacket
 
 from autograder.forbidden.parts import named, named_arguments, part, plain
 from autograder.worker import ready_made_parts
@@ -21,7 +21,7 @@ from autograder.worker import ready_made_parts
 # The modules of torch in which students find parts, by prefix; "torch" itself is added below.
 PLACES = ("torch.nn", "torch.optim", "torch.special", "torch.masked", "torch.functional", "torch._C._nn", "torch._VF")
 OWNERS = ("torch.Tensor", "torch._C._VariableFunctions")
-METHODS = ("__new__", "__init__", "forward")
+METHODS = ("__new__", "__init__", "forward", "step")
 OPERATORS = {
     name.removeprefix("aten::").partition(".")[0]
     for name in torch._C._dispatch_get_all_op_names()
@@ -60,7 +60,7 @@ def name_parts(forbids: Sequence[str], allows: Sequence[str]) -> None:
             guards[id(value)] = value
             for method in METHODS:
                 if isinstance(function := getattr(value, method, None), FunctionType):
-                    setattr(value, method, guard(function))
+                    setattr(value, method, guard(function, method=True))
 
 
 def _holds(path: str, home: str | None, forbids: Sequence[str]) -> bool:
@@ -88,19 +88,32 @@ def _candidates(forbids: Sequence[str]) -> Iterator[tuple[Any, str, str]]:
             yield torch.ops.aten, f"torch.ops.aten.{name}", name
 
 
-def _guarded(function: Callable[..., Any], path: str, arguments: Set[str]) -> Callable[..., Any]:
+def _guarded(function: Callable[..., Any], path: str, arguments: Set[str], method: bool = False) -> Callable[..., Any]:
     """Return a function that checks its caller; with `arguments`, only if one of them differs from its default."""
     title = path.replace("torch.nn.functional.", "F.").replace("torch.nn.", "nn.")
     if not arguments:
-        return ready_made_parts.refusing(function, title)
-    refused = ready_made_parts.refusing(function, f"{title}({', '.join(sorted(arguments))}=...)")
-    parameters: Mapping[str, inspect.Parameter] = {}
-    with contextlib.suppress(ValueError):  # some C functions have no signature, and no such arguments
-        parameters = inspect.signature(function).parameters
+        return ready_made_parts.refusing(function, path, title, method)
+    refused = ready_made_parts.refusing(function, path, f"{title}({', '.join(sorted(arguments))}=...)")
+    defaults = _defaults(function)
 
     def look_at_arguments(*args: Any, **kwargs: Any) -> Any:
-        given = {**dict(zip(parameters, args, strict=False)), **kwargs}
-        used = any(name in given and given[name] != parameters[name].default for name in arguments & parameters.keys())
+        given = {**dict(zip(defaults, args, strict=False)), **kwargs}
+        used = any(name in given and not _same(given[name], defaults[name]) for name in arguments & defaults.keys())
         return (refused if used else function)(*args, **kwargs)
 
     return ready_made_parts.like(look_at_arguments, function)
+
+
+def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return a function's arguments with their defaults; those of an operator come from torch's schema."""
+    try:
+        return {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
+    except ValueError:  # a C function
+        packet = getattr(torch.ops.aten, getattr(function, "__name__", ""), None)
+        schemas = packet._schemas.values() if isinstance(packet, OpOverloadPacket) else ()
+        return {argument.name: argument.default_value for schema in schemas for argument in schema.arguments}
+
+
+def _same(value: Any, default: Any) -> bool:
+    """Whether an argument is its default; the student's own types could claim to be equal to anything."""
+    return type(value) in (bool, int, float, str, type(None)) and value == default

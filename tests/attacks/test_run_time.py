@@ -111,7 +111,8 @@ MORE = {
     "another guard": (
         (
             "import sys\nguard = sys.modules['autograder.worker.ready_made_parts']\n"
-            "def attend(*a, **k):\n    guard.TRUSTED[id(attend.__code__)] = attend.__code__\n"
+            "def attend(*a, **k):\n    names = {'scaleddotproductattention'}\n"
+            "    guard.TRUSTED[id(attend.__code__)] = attend.__code__, names\n"
             "    return F.scaled_dot_product_attention(*a, **k)"
         ),
         "attend",
@@ -320,7 +321,7 @@ guard = sys.modules["autograder.worker.ready_made_parts"]
 
 
 def forward(self, x, *_, **__):
-    guard.TRUSTED[id(forward.__code__)] = forward.__code__
+    guard.TRUSTED[id(forward.__code__)] = forward.__code__, {'transformerencoderlayer', 'transformerdecoderlayer'}
     return READY(self.embedding_dim, 1, self.fc1.out_features, dropout=0.0, batch_first=True)(*(x,) * INPUTS)
 
 
