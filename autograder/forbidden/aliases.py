@@ -1,17 +1,31 @@
 """Find out from a module's source alone what its names refer to, such as "torch.nn.functional" for `F`."""
 
 import ast
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+import contextlib
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 MAX_MEANINGS = 16  # meanings of one name
+MAX_STEPS = 200_000  # expressions looked at while following aliases
+SELF = {"self", "cls"}
 # Built-in functions that turn strings into names or code.
 BUILTINS = {"eval", "exec", "compile", "globals", "locals", "vars", "getattr", "setattr", "delattr"}
 BINDING = (
     *(ast.Import, ast.ImportFrom, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef),
     *(ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.For, ast.comprehension),
 )
+# Nodes that bind a name, besides `ast.Name`, and the field with that name.
+NAMING: dict[type[ast.AST], str] = {
+    ast.arg: "arg",
+    ast.alias: "asname",
+    ast.ExceptHandler: "name",
+    ast.FunctionDef: "name",
+    ast.AsyncFunctionDef: "name",
+    ast.MatchAs: "name",
+    ast.MatchStar: "name",
+    ast.MatchMapping: "rest",
+}
 
 
 class Names:
@@ -28,8 +42,14 @@ class Names:
         self.stars: list[str] = []  # modules imported by `import *`
         self.libraries: set[str] = set()  # names imported as modules
         self.others: dict[str, Names] = {}
+        self.selves: set[str | None] = set(SELF)  # those that are always the first parameter of a method in this module
         aliases: list[tuple[ast.expr, ast.expr]] = []
+        first: set[int] = set()  # the first parameters of methods
         for node in nodes:
+            if isinstance(node, ast.ClassDef):
+                first |= {id(argument) for child in node.body for argument in _first_parameter(child)}
+            elif id(node) not in first:
+                self.selves.discard(_bound(node))
             if isinstance(node, ast.Call):
                 self.written |= {keyword.arg for keyword in node.keywords if keyword.arg}
             if not isinstance(node, BINDING):
@@ -66,12 +86,36 @@ class Names:
                 aliases += [(node.target, item) for item in node.iter.elts]
         pairs = [pair for alias in aliases for pair in _unpacked(*alias)]
         for target, _ in pairs:
-            if isinstance(target, ast.Attribute) and is_self(target.value):
+            if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id in SELF:
                 self.members.add(target.attr)
-        for _ in range(3):  # follows chains of up to three aliases
-            for target, value in pairs:
-                if isinstance(target, ast.Name) and len(self.known[target.id]) < MAX_MEANINGS:
-                    self.known[target.id] |= self.resolve(value) or {""}
+        self.unfollowed = not self._follow([(one.id, value) for one, value in pairs if isinstance(one, ast.Name)])
+
+    def _follow(self, aliases: Sequence[tuple[str, ast.expr]]) -> bool:
+        """Follow chains of aliases, in whatever order they are written; return whether that was possible."""
+        users: dict[str, list[int]] = defaultdict(list)
+        costs = []
+        for number, (_, value) in enumerate(aliases):
+            nodes = list(ast.walk(value))
+            costs.append(len(nodes))
+            for name in {node.id for node in nodes if isinstance(node, ast.Name)}:
+                users[name].append(number)
+        waiting = deque(range(len(aliases)))
+        steps = 0
+        while waiting and steps <= MAX_STEPS:
+            number = waiting.popleft()
+            steps += costs[number]
+            name, value = aliases[number]
+            new = (self.resolve(value) or {""}) - self.known[name]
+            if new and len(self.known[name]) < MAX_MEANINGS:
+                self.known[name] |= new
+                waiting += users[name]
+        return not waiting
+
+    def is_self(self, node: ast.AST) -> bool:
+        """Whether an expression is `self`, `cls` or `super()`, and so an object of a class in this module."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            return node.func.id == "super" and not node.args
+        return isinstance(node, ast.Name) and node.id in self.selves
 
     def resolve(self, node: ast.AST | None) -> set[str]:
         """Return the dotted names that an expression may refer to, if known; "" for the module's own objects."""
@@ -121,9 +165,13 @@ def fold(node: ast.expr) -> str | None:
         if between is not None and len(node.args) == 1 and isinstance(node.args[0], (ast.List, ast.Tuple)):
             items = [fold(item) for item in node.args[0].elts]
             return between.join(item for item in items if item is not None) if None not in items else None
-    elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and node.slice.step is not None:
+    elif isinstance(node, ast.Subscript):
         text = fold(node.value)
-        return text[::-1] if text is not None and ast.unparse(node.slice.step) == "-1" else None
+        parts = [node.slice.lower, node.slice.upper, node.slice.step] if isinstance(node.slice, ast.Slice) else []
+        with contextlib.suppress(ValueError, IndexError, TypeError):  # not constant, or out of range
+            if text is not None and parts:
+                return text[slice(*[part and ast.literal_eval(part) for part in parts])]  # type: ignore[arg-type]
+            return text[ast.literal_eval(node.slice)] if text is not None else None
     return "".join(piece for piece in pieces if piece is not None) if None not in pieces else None
 
 
@@ -145,11 +193,19 @@ def _class_attributes(node: ast.ClassDef) -> Iterator[str]:
         yield from (target.id for target in targets if isinstance(target, ast.Name))
 
 
-def is_self(node: ast.AST) -> bool:
-    """Whether an expression is `self`, `cls` or `super()`."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        return node.func.id == "super" and not node.args
-    return isinstance(node, ast.Name) and node.id in ("self", "cls")
+def _first_parameter(child: ast.stmt) -> Iterator[ast.arg]:
+    """Yield the first parameter of a method, which is the object or the class."""
+    decorators = child.decorator_list if isinstance(child, Function) else []
+    if isinstance(child, Function) and not any(ast.unparse(one) == "staticmethod" for one in decorators):
+        yield from [*child.args.posonlyargs, *child.args.args][:1]
+
+
+def _bound(node: ast.AST) -> str | None:
+    """Return the name that a node binds, if any."""
+    if isinstance(node, ast.Name):
+        return None if isinstance(node.ctx, ast.Load) else node.id
+    field = NAMING.get(type(node), "")
+    return getattr(node, field) if field else None
 
 
 def without_main_block(tree: ast.Module, text: str) -> ast.Module:

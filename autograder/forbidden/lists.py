@@ -29,6 +29,7 @@ MODULES_OF_TORCH = _words(
     modules mps nested nn normalization optim overrides parallel parametrizations parametrize pooling profiler random
     return_types rnn signal sparse special storage testing transformer types utils"""
 )
+PACKAGES_OF_TORCH = _words("torch.nn.modules torch.optim torch.utils")  # whose names in lower case are modules
 UNUSUAL_IN_TORCH = {f"torch.{name}" for name in _words("load jit fx export overrides serialization get_device_module")}
 
 USUAL = _words(
@@ -88,10 +89,11 @@ USUAL_DUNDERS = _words(
     __repr__ __str__ __enter__ __exit__ __eq__ __post_init__ __qualname__ __setattr__ __add__ __mul__ __matmul__
     __new__"""
 )
+DUNDERS_IN_STRINGS = _words("__main__ __all__ __file__ __module__ __dict__ __annotations__")  # as messages name them
 
 
 # The kinds of nodes that have rules: the methods of `Search` with these names.
 RULES: tuple[type[ast.AST], ...] = (
-    *(ast.Import, ast.ImportFrom, ast.ClassDef, ast.Attribute, ast.Name, ast.Call, ast.Subscript),
+    *(ast.Import, ast.ImportFrom, ast.Attribute, ast.Name, ast.Call, ast.Subscript),
     *(ast.MatchClass, ast.Constant, ast.BinOp, ast.JoinedStr),
 )

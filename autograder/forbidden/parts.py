@@ -35,9 +35,14 @@ def part(written: str) -> Part:
 
 
 def named(path: str, parts: Iterable[str]) -> tuple[str, ...]:
-    """Return the parts that a path in torch refers to, except parts that name an argument."""
-    name = plain(path.rpartition(".")[2])
-    return tuple(written for written in parts if part(written) == (name, ""))
+    """Return the parts that a path in torch refers to, except parts that name an argument.
+
+    Private variants have longer names: `torch._native_batch_norm_legit`.
+    """
+    last = path.rpartition(".")[2]
+    name, private = plain(last), re.match("_[a-z]", last)
+    wanted = ((written, part(written)) for written in parts)
+    return tuple(written for written, (base, of) in wanted if not of and (base == name or (private and base in name)))
 
 
 def named_arguments(path: str, argument: str, parts: Iterable[str]) -> tuple[str, ...]:

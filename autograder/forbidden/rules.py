@@ -1,24 +1,28 @@
-"""The rules for graded modules, and the search for violations in the syntax tree. Nothing is imported or executed.
+"""The rules for graded modules, and the search for violations in the syntax tree. No submitted code is executed.
 
 Clear violations count as `forbidden`. If honest code could look the same, the finding is marked for a person to
 `review`. The search is not complete: Python has more ways to reach a name than any list can contain.
 """
 
 import ast
+import functools
 import gc
+import importlib
 import json
 import re
 import sys
 from collections.abc import Iterable, Sequence, Set
+from types import ModuleType
 from typing import Any, NamedTuple
 
-from autograder.forbidden.aliases import Names, children, fold, is_self, through_modules, without_main_block
+from autograder.forbidden.aliases import Function, Names, children, fold, through_modules, without_main_block
 from autograder.forbidden.findings import MAX_FINDINGS, Finding, needless, told_first
 from autograder.forbidden.fingerprints import Bag, copies
 from autograder.forbidden.lists import (
     ASKED_ABOUT,
     BY_NAME,
     CALLS_BY_STRING,
+    DUNDERS_IN_STRINGS,
     FILES,
     FILES_OF_LIBRARIES,
     FORBIDDEN_IN,
@@ -31,6 +35,7 @@ from autograder.forbidden.lists import (
     MODULES_OF_TORCH,
     NAMESPACES,
     OF_TORCH,
+    PACKAGES_OF_TORCH,
     PARTS_OF_TORCH,
     READY,
     READY_LIBRARIES,
@@ -100,7 +105,6 @@ WITHOUT_VALUE: set[tuple[type[ast.AST], str]] = {
         (ast.Call, "func"),
         (ast.Expr, "value"),
         (ast.Delete, "targets"),
-        (ast.NamedExpr, "value"),
     ),
     *((ast.IfExp, "test"), (ast.IfExp, "body"), (ast.IfExp, "orelse"), (ast.BoolOp, "values")),
     *((ast.If, "test"), (ast.While, "test"), (ast.Assert, "test"), (ast.UnaryOp, "operand")),
@@ -108,20 +112,24 @@ WITHOUT_VALUE: set[tuple[type[ast.AST], str]] = {
 
 
 class Place(NamedTuple):
-    """A node, its enclosing class and function, its parent, and its field in the parent."""
+    """A node, its enclosing class and function, its parent, its field in the parent, and where it runs."""
 
     node: ast.AST
     scope: str
     parent: ast.AST
     field: str
+    in_class: bool = False  # directly in the body of a class, where names become attributes
 
 
 def with_scopes(tree: ast.Module) -> list[Place]:
     """Return all nodes except docstrings, parents before children."""
     classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
     places = [Place(tree, "", tree, "")]
-    for node, scope, _, _ in places:
+    for node, scope, _, _, in_class in places:
         inside = scope
+        attributes = isinstance(node, ast.ClassDef) or (
+            in_class and not isinstance(node, (*Function.__args__, ast.Lambda))
+        )
         if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             if not scope:
                 inside = node.name
@@ -130,7 +138,8 @@ def with_scopes(tree: ast.Module) -> list[Place]:
         if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             # Only the body runs when the function is called; decorators and defaults run with the module.
             places += [
-                Place(child, inside if field == "body" else scope, node, field) for field, child in children(node)
+                Place(child, inside if field == "body" else scope, node, field, attributes)
+                for field, child in children(node)
             ]
     return places
 
@@ -176,6 +185,8 @@ class Search:
 
     def run(self, places: Iterable[Place]) -> list[Finding]:
         rules = {kind: getattr(self, f"_{kind.__name__}") for kind in RULES}
+        if self.names.unfollowed:
+            self.report(self.place.node, "has too many aliases to follow", forbidden=False)
         for self.place in places:
             node = self.place.node
             if isinstance(node, VALUES):
@@ -198,11 +209,12 @@ class Search:
 
     def _value(self, node: ast.AST) -> None:
         """Report a library stored as a value, since it can no longer be tracked; plain aliases are tracked."""
-        _, _, parent, field = self.place
+        _, _, parent, field, in_class = self.place
         if (
             (type(parent), field) in WITHOUT_VALUE
             or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
-            or (isinstance(parent, (ast.Assign, ast.AnnAssign)) and id(parent) not in self.done and _names_only(parent))
+            or (not in_class and isinstance(parent, ast.NamedExpr))
+            or (not in_class and isinstance(parent, (ast.Assign, ast.AnnAssign)) and _names_only(parent))
             or (
                 isinstance(parent, ast.Compare)
                 and all(isinstance(operator, (ast.Is, ast.IsNot)) for operator in parent.ops)
@@ -210,20 +222,24 @@ class Search:
             or (isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id in ASKED_ABOUT)
         ):
             return
-        for origin in self._foreign(self.names.resolve(node)):
-            top, *rest = origin.split(".")
-            if origin in self.libraries or (top == "torch" and MODULES_OF_TORCH.intersection(rest[-1:])):
+        self._kept(node, self.names.resolve(node))
+
+    def _kept(self, node: ast.AST, origins: Iterable[str]) -> None:
+        """Report the libraries among some names."""
+        for origin in self._foreign(origins):
+            package, _, name = origin.rpartition(".")
+            of_torch = origin.startswith("torch.") and (name in MODULES_OF_TORCH or _module_of_torch(package, name))
+            if origin in self.libraries or of_torch:
                 message = f"{_short(origin)} is used as a value, and later uses of that value are not searched"
                 self.report(node, message, forbidden=False)
 
     # The rules, by the kind of node
 
-    def _ClassDef(self, node: ast.ClassDef) -> None:
-        self.done |= set(map(id, node.body))  # names in it are attributes
-
     def _Import(self, node: ast.Import) -> None:
         for name in node.names:
             self._module(node, name.name)
+            if self.place.in_class:
+                self._kept(node, [name.name])
 
     def _ImportFrom(self, node: ast.ImportFrom) -> None:
         if node.level:
@@ -236,6 +252,8 @@ class Search:
                     self.report(node, f"all names of {module} are imported", forbidden=False)
             else:
                 self._member(node, module, name.name)
+                if self.place.in_class:
+                    self._kept(node, [f"{module}.{name.name}"])
         return None
 
     def _module(self, node: ast.stmt, path: str) -> None:
@@ -273,9 +291,12 @@ class Search:
         harmless = HARMLESS_IN.get(top)
         if name in FORBIDDEN_IN.get(module.rpartition(".")[2], ()) or (harmless and name not in harmless):
             self.report(node, f"{path} gives indirect access to names")
-        # Modules expose the modules that they import: warnings.sys, dataclasses.builtins.
-        if module != "" and name.lstrip("_") in LEADING_ANYWHERE | {"sys", "gc", "inspect"}:
+        # Modules expose the modules that they import: warnings.sys, enum.bltns.
+        exposed = (exposed_module(module, name) or name.lstrip("_")) if module else ""
+        if exposed in LEADING_ANYWHERE | {"sys", "gc", "inspect"}:
             self.report(node, f"{_short(path)} gives indirect access to names")
+        elif exposed and exposed_module(module, name):
+            self.report(node, f"{_short(path)} is the module {exposed}, which may lead to other names", forbidden=False)
 
     def _Attribute(self, node: ast.Attribute) -> None:
         if id(node) in self.done:
@@ -294,16 +315,16 @@ class Search:
         foreign = self._foreign(origins)
         for origin in foreign:
             self._member(node, origin, name)
-        own = name in self.defined or is_self(base)
-        unknown = not (foreign or is_self(base) or (origins and origins <= self.modules))
+        own = name in self.defined or self.names.is_self(base)
+        unknown = not (foreign or self.names.is_self(base) or (origins and origins <= self.modules))
         open_base = unknown and not own
         called = (type(self.place.parent), self.place.field) == (ast.Call, "func")
         if READY.fullmatch(name) or READY_OR_OWN.fullmatch(name):
             of_torch = any(origin.split(".")[0] == "torch" for origin in foreign)
             of_module = bool(origins) and origins <= self.modules
-            if not of_torch and not of_module and not (is_self(base) and name in self.written):
+            if not of_torch and not of_module and not (self.names.is_self(base) and name in self.written):
                 self.ready(node, name, name not in self.written, named(name, self.parts))
-        elif name in LEADING_ATTRIBUTES or (name in LEADING_OR_OWN and not is_self(base)):
+        elif name in LEADING_ATTRIBUTES or (name in LEADING_OR_OWN and not self.names.is_self(base)):
             forbidden = name in LEADING_ATTRIBUTES or name not in self.written
             self.report(node, f"{name} gives indirect access to names", forbidden)
         elif name == "__dict__":
@@ -359,7 +380,8 @@ class Search:
     def _arguments(self, node: ast.Call, called: Set[str]) -> None:
         """Check the arguments of a torch function, or of a wrapper such as `partial(f, x=1)`, against a manifest."""
         for keyword in node.keywords:
-            if not any(f"({keyword.arg})" in part for part in self.parts):
+            unused = isinstance(keyword.value, ast.Constant) and not keyword.value.value  # the default of all of them
+            if unused or not any(f"({keyword.arg})" in part for part in self.parts):
                 continue
             functions = {origin for value in node.args for origin in self.names.resolve(value)} | called
             if isinstance(node.func, ast.Name) and not called and self.names.stars:
@@ -377,15 +399,19 @@ class Search:
             self.report(node, "a name in a library is built from a string")
         elif foreign:
             self.report(node, f"a name in a library is given as the string {text!r}", forbidden=False)
-        elif text is None and not is_self(base):
+        elif text is None and not self.names.is_self(base):
             self.report(node, "an attribute's name is computed while the program runs", forbidden=False)
 
     def _Subscript(self, node: ast.Subscript) -> None:
-        if isinstance(node.value, ast.Attribute) and node.value.attr == "__dict__" and not is_self(node.value.value):
+        if (
+            isinstance(node.value, ast.Attribute)
+            and node.value.attr == "__dict__"
+            and not self.names.is_self(node.value.value)
+        ):
             self.report(node, "__dict__ leads from strings to names")
         if self._called(node.value) & {"builtins.globals", "builtins.locals"}:
             self.report(node, "globals() and locals() lead from strings to names")
-        if "builtins.vars" in self._called(node.value) and not any(map(is_self, node.value.args)):  # type: ignore[attr-defined]
+        if "builtins.vars" in self._called(node.value) and not any(map(self.names.is_self, node.value.args)):  # type: ignore[attr-defined]
             self.report(node, "vars() leads from strings to names", forbidden=not node.value.args)  # type: ignore[attr-defined]
         self._text(node)
 
@@ -401,8 +427,13 @@ class Search:
         if isinstance(node.value, str) and READY.fullmatch(node.value.rpartition(".")[2]):
             self.report(node, f"the string {node.value[:60]!r} is the name of a ready-made part", forbidden=False)
         elif isinstance(node.value, str) and not isinstance(self.place.parent, ast.Expr):  # a docstring
-            # Annotations, formats and some functions evaluate strings.
-            for name in sorted({*WORD.findall(node.value)} & (LEADING_ATTRIBUTES | LEADING_OR_OWN)):
+            self._names_in(node, node.value)
+
+    def _names_in(self, node: ast.AST, text: str) -> None:
+        """Note names in a string: annotations, formats and some functions evaluate strings."""
+        for name in sorted(set(WORD.findall(text))):
+            unusual = re.fullmatch("__.*__", name) and name not in USUAL_DUNDERS | DUNDERS_IN_STRINGS
+            if name in LEADING_ATTRIBUTES | LEADING_OR_OWN or unusual:
                 self.report(node, f"a string names {name}, which gives indirect access to names", forbidden=False)
 
     def _BinOp(self, node: ast.BinOp) -> None:
@@ -416,9 +447,30 @@ class Search:
         if id(node) in self.done:
             return
         self.done |= {id(child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.BinOp)}
-        name = (fold(node) or "").rpartition(".")[2]
+        text = fold(node) or ""
+        name = text.rpartition(".")[2]
         if READY.fullmatch(name) or READY_OR_OWN.fullmatch(name):
             self.report(node, f"the name of the ready-made part {name} is assembled from pieces")
+        else:
+            self._names_in(node, text)
+
+
+def _module_of_torch(package: str, name: str) -> bool:
+    """Whether a name is a module, in a package of torch in which only modules have names in lower case."""
+    return package in PACKAGES_OF_TORCH and name.islower()
+
+
+@functools.cache
+def exposed_module(path: str, name: str) -> str:
+    """Return the name of a different module that a usual module of the standard library exposes, or ""."""
+    top, *rest = path.split(".")
+    if top not in USUAL & sys.stdlib_module_names:
+        return ""
+    value: Any = importlib.import_module(top)
+    for part in (*rest, name):
+        value = getattr(value, part, None)
+    own = not isinstance(value, ModuleType) or f"{value.__name__}.".startswith(f"{top}.")
+    return "" if own else value.__name__
 
 
 def _names_only(node: ast.Assign | ast.AnnAssign) -> bool:

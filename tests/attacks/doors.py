@@ -73,12 +73,18 @@ def attends(call, names):
     ways = [(list(given.values()), {}), ([Q, K, V], {}), ([None, Q, K, V], {})]
     ways += [([], way) for way in (given, *others)]
     for arguments, keywords in ways:
-        try:
-            if answers(call(*arguments, **keywords)):
-                return True
-        except BaseException:
-            pass
+        for one in (call, batched(call)):
+            try:
+                if answers(one(*arguments, **keywords)):
+                    return True
+            except BaseException:
+                pass
     return False
+
+
+def batched(call):
+    """A call under `torch.vmap`, for which operators have kernels of their own."""
+    return torch.vmap(lambda *args, **kwargs: call(*args, **kwargs), randomness="same")
 
 
 def parameters(function):

@@ -228,6 +228,19 @@ def test_the_stand_in_of_the_encoder_does_not_answer_the_decoder(workers, name, 
     assert "replaces code of another stage" in str(stage)
 
 
+def test_a_stand_in_of_another_stage_does_not_run_at_import(workers, unchecked):
+    """What it does could be recorded with objects that look like tensors, and repeated later."""
+    text = SOLUTION["decoder"] + "\nfrom encoder import TransformerEncoderLayer\nKEPT = []\n"
+    stage = graded(
+        workers,
+        "decoder",
+        {"decoder": f"{text}KEPT.append(TransformerEncoderLayer(2, 1, 2, 0.0)(torch.ones(1, 2, 2)))\n"},
+    )
+    assert stage.points == 0
+    assert {test.status for test in stage.tests} == {"forbidden"}
+    assert graded(workers, "decoder", {"decoder": text}).points == 35
+
+
 def test_the_stand_in_of_the_decoder_does_not_answer_the_encoder(workers):
     stage = graded(workers, "encoder", {"encoder": SOLUTION["encoder"] + WITHOUT_CROSSING})
     earned = {part.name: part.points for test in stage.tests for part in test.parts if part.points}

@@ -1,9 +1,13 @@
 """The source check and libraries as values: what goes where no name can be followed is noted, whatever takes it."""
 
+import importlib
 import itertools
+import sys
+from types import ModuleType
 
 import pytest
 
+from autograder.forbidden.lists import USUAL
 from autograder.forbidden.rules import check_modules
 
 HEAD = "import sys\nimport os.path\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
@@ -24,6 +28,11 @@ PLACES = {
     "attribute": ("class A: pass\nA.m = {}\n", "A.m"),
     "class": ("class A:\n    m = {}\n", "A.m"),
     "annotated class": ("class A:\n    m: object = {}\n", "A.m"),
+    "class, in a block": ("class A:\n    if True:\n        m = {}\n", "A.m"),
+    "class, named": ("class A:\n    (m := {})\n", "A.m"),
+    "class, one of some": ("class A:\n    for m in ({},): pass\n", "A.m"),
+    "matched": ("match {}:\n    case m: pass\n", "m"),
+    "decorator": ("@lambda f: {}\ndef m(): pass\n", "m"),
     "default": ("def f(m={}):\n    return m\n", "f()"),
     "one of two, in a list": ("", "[{} if sys else None][0]"),
     "or, in a list": ("", "[None or {}][0]"),
@@ -35,7 +44,7 @@ PLACES = {
     "type of a result": ("def f() -> {}: pass\n", "f.__annotations__['return']"),
     "in a class statement": ("class A:\n    def __class_getitem__(cls, m):\n        return m\n", "A[{}]"),
 }
-LIBRARIES = ["sys", "torch", "nn", "F", "torch.nn", "torch.nn.functional", "torch.optim", "os"]
+LIBRARIES = ["sys", "torch", "nn", "F", "torch.nn", "torch.nn.functional", "torch.optim", "os", "nn.modules.linear"]
 CRITICAL = ["_C", "_VF", "meta_path", "_getframe", "__globals__", "__subclasses__", "scaled_dot_product_attention"]
 NOTED = ["modules", "__dict__", "__code__", "_call_impl", "_anything", "sys", "builtins", "importlib"]
 HONEST = """
@@ -89,6 +98,79 @@ def test_a_library_that_is_put_somewhere_is_noted(place):
         compile(text, "decoder.py", "exec")
         _, review = found(text)
         assert any("used as a value" in what for what in review), text
+
+
+@pytest.mark.parametrize("line", ["import torch.optim as m", "from torch import nn as m", "import sys as m"])
+def test_a_library_that_is_imported_in_a_class_is_noted(line):
+    for body in (line, f"if True:\n        {line}", f"try:\n        {line}\n    finally: pass"):
+        assert any("used as a value" in what for what in found(f"{HEAD}class A:\n    {body}\n")[1]), body
+    assert found(f"class A:\n    from torch.nn import Linear\n    def f(self):\n        {line}\n") == ([], [])
+
+
+# Ways to call something `self` that is no object of a class in the module.
+NOT_SELF = {
+    "function": "def f(self, n):\n    return {}\n",
+    "second parameter": "class A:\n    def f(this, self, n):\n        return {}\n",
+    "static": "class A:\n    @staticmethod\n    def f(self, n):\n        return {}\n",
+    "inner function": "class A:\n    def f(this):\n        def g(self, n):\n            return {}\n",
+    "lambda": "f = lambda self, n: {}\n",
+    "comprehension": "x = [{} for self, n in d]\n",
+    "loop": "for self, n in d:\n    {}\n",
+    "assigned": "class A:\n    def f(self, n):\n        self = n\n        return {}\n",
+    "with": "with d as self:\n    {}\n",
+    "imported": "import math as self\n{}\n",
+    "matched": "match d:\n    case (self, n):\n        {}\n",
+}
+
+
+@pytest.mark.parametrize("way", NOT_SELF)
+def test_what_is_only_called_self_is_searched(way):
+    for use in ("getattr(self, n)", "self._C", "self._ops", "self.__globals__"):
+        assert any(found(NOT_SELF[way].format(use))), use
+    method = "class A:\n    def f(self, n):\n        return getattr(self, n), self._x\n"
+    assert found(method) == ([], [])
+
+
+def test_a_module_inside_another_is_known_whatever_its_name():
+    known = 0
+    for name in sorted(USUAL & sys.stdlib_module_names):
+        module = importlib.import_module(name)
+        for attribute, value in list(vars(module).items()):
+            if isinstance(value, ModuleType) and not f"{value.__name__}.".startswith(f"{name}."):
+                known += 1
+                assert any(found(f"import {name}\nx = {name}.{attribute}\n")), (name, attribute)
+                assert any(found(f"from {name} import {attribute} as x\n")), (name, attribute)
+    assert known > 50
+
+
+@pytest.mark.parametrize("length", [1, 4, 40])
+def test_aliases_are_followed_in_any_order(length):
+    chain = [f"a{number + 1} = a{number}\n" for number in range(length)]
+    blocks = "".join("    " * number + "if x:\n" for number in range(length)) if length < 20 else ""
+    if blocks:
+        lines = ["    " * (length - number) + line for number, line in enumerate(chain)]
+        assert found(f"{HEAD}x, a0 = 1, torch\n{blocks}{''.join(lines)}a{length}._C\n")[0]
+    assert found(f"{HEAD}a0 = torch\n{''.join(reversed(chain))}a{length}._C\n")[0]
+
+
+def test_more_aliases_than_can_be_followed_are_noted():
+    chain = "".join(f"a{number} = {' or '.join(f'a{other}' for other in range(200))}\n" for number in range(200))
+    heads = "".join(f"a{number} = nn.x{number}\n" for number in range(200))
+    assert any("too many aliases" in what for what in found(f"{HEAD}{chain}{heads}")[1])
+
+
+def test_a_name_in_pieces_is_put_together():
+    name = "scaled_dot_product_attention"
+    for cut in range(1, len(name)):
+        for pieces in (
+            f"{name[:cut]!r} + {'_' + name[cut:]!r}[1:]",
+            f"({name!r} + 'x')[:-1]",
+            f"{name[:cut]!r} '' + {name[cut:]!r}",
+        ):
+            assert found(f"{HEAD}x = {pieces}\n")[0], pieces
+    for name in ("__closure__", "__code__", "__globals__", "_getframe"):
+        assert any(f"names {name}" in what for what in found(f"{HEAD}x = {name[:3]!r} + {name[3:]!r}\n")[1])
+        assert any(f"names {name}" in what for what in found(f"{HEAD}x = f({name!r})\n")[1])
 
 
 @pytest.mark.parametrize("name", CRITICAL)

@@ -8,7 +8,7 @@ import pytest
 from autograder.authoring.audit import parts
 from autograder.authoring.audit.subject import Subject
 from autograder.forbidden.parts import named, named_arguments, part
-from autograder.grading.forbidden_parts import check_submission
+from autograder.grading.forbidden_parts import Checked, check_submission
 from autograder.grading.grade_submission import grade
 from autograder.manifest import Assignment, assignment
 from autograder.sandbox.remote_modules import Student
@@ -39,6 +39,16 @@ ANSWERS = {
         LOSS,
         f"M.nn.CrossEntropyLoss(ignore_index=padding_idx, **{{'label_' + 'smoothing': smoothing}})({FLAT})",
     ),
+    "a number that differs from none": (
+        "training",
+        LOSS,
+        f"M.F.cross_entropy({FLAT}, None, None, padding_idx, None, 'mean', NUMBER(smoothing))",
+    ),
+    "batch norm's inside": (
+        "layers",
+        MEAN,
+        "M.torch._native_batch_norm_legit(x.flatten(0, -2).T[None], None, None, True, 0, self.eps)[0][0].T.view_as(x)",
+    ),
     "clip": ("training", CLIP, "M.nn.utils.clip_grad_norm_(parameters, max_norm)"),
     "clip's home": ("training", CLIP, "M.nn.utils.clip_grad.clip_grad_norm_(parameters, max_norm)"),
     "schedule": (
@@ -60,7 +70,8 @@ ANSWERS = {
 def answered(name: str, hidden: bool) -> tuple[str, Submission]:
     """A submission in which a part of torch answers a function; hidden, no search of the text sees that it is torch."""
     stage, line, answer = ANSWERS[name]
-    space = "import types\nM = types.SimpleNamespace(torch=torch, nn=torch.nn, F=torch.nn.functional)\n"
+    space = "class NUMBER(float):\n    def __ne__(self, other):\n        return False\n"
+    space += "import types\nM = types.SimpleNamespace(torch=torch, nn=torch.nn, F=torch.nn.functional)\n"
     if not hidden:
         answer, space = answer.replace("M.F", "torch.nn.functional").replace("M.nn", "torch.nn").replace("M.", ""), ""
     text = SOURCES[stage]
@@ -70,7 +81,9 @@ def answered(name: str, hidden: bool) -> tuple[str, Submission]:
     return stage, Submission("", {**SOURCES, stage: text})
 
 
-@pytest.mark.parametrize("name", [name for name in ANSWERS if name not in ("by position", "loss module")])
+@pytest.mark.parametrize(
+    "name", [name for name in ANSWERS if name not in ("by position", "a number that differs from none", "loss module")]
+)
 def test_the_search_names_the_line(name, workers):
     stage, submission = answered(name, hidden=False)
     found = check_submission(submission, VARIANTS, workers)
@@ -95,6 +108,7 @@ def test_a_worker_refuses_what_the_search_does_not_find(name, workers):
         "tools[0].clip_grad_norm_",
         "functools.partial(tools[0].clip_grad_norm_)",
         "staticmethod(tools[0].clip_grad_norm_)",
+        "torch.no_grad()(tools[0].clip_grad_norm_)",
     ],
 )
 def test_a_ready_made_function_is_no_own_one(workers, function):
@@ -103,6 +117,44 @@ def test_a_ready_made_function_is_no_own_one(workers, function):
     report = grade(Submission("", {**SOURCES, "training": text}), VARIANTS, workers, [VARIANTS.stage("training")])
     (clipping,) = [test for test in report.tests if test.name == "test_clip_gradients"]
     assert (clipping.points, clipping.status) == (0, "forbidden")
+
+
+def test_an_optimizer_of_torch_makes_no_step(workers):
+    """A stand-in that trains calls `step`, which no text of the student names."""
+    llm = assignment("llm")
+    sources = read_submission(llm.solution, llm).sources
+    own = """
+
+class Tools:
+    from torch import optim
+
+
+class AdamW(Tools.optim.AdamW):
+    def __init__(self, parameters, lr=1e-3, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1):
+        more = dict.fromkeys(("amsgrad", "maximize", "foreach", "capturable", "differentiable"), False)
+        values = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, fused=None, decoupled_weight_decay=True)
+        torch.optim.Optimizer.__init__(self, parameters, {**values, **more})
+"""
+    report = grade(Submission("", {**sources, "optim": sources["optim"] + own}), llm, workers, [llm.stage("optim")])
+    (tested,) = [test for test in report.tests if test.name == "test_adamw"]
+    assert (tested.points, tested.status) == (0, "forbidden")
+
+
+def test_a_function_without_a_signature_is_checked_too(workers, monkeypatch):
+    monkeypatch.setattr("autograder.grading.grade_submission.check_submission", lambda *_, **__: Checked())
+    call = f"return torch._C._nn.cross_entropy_loss({FLAT}, None, 1, padding_idx, smoothing)"
+    text = SOURCES["training"].replace(LOSS, f"    {call}\n{LOSS}")
+    report = grade(Submission("", {**SOURCES, "training": text}), VARIANTS, workers, [VARIANTS.stage("training")])
+    assert next(test.status for test in report.tests if test.name == "test_smoothed_loss") == "forbidden"
+
+
+def test_an_argument_with_its_default_is_allowed(workers):
+    call = "F.cross_entropy(torch.zeros(1, 2), torch.zeros(1).long(), label_smoothing=0.0)"
+    assert SOURCES["training"].count(LOSS) == 1
+    text = SOURCES["training"].replace(LOSS, f"    {call}\n{LOSS}")
+    submission = Submission("", {**SOURCES, "training": text})
+    assert check_submission(submission, VARIANTS, workers).forbidden == {}
+    assert grade(submission, VARIANTS, workers, [VARIANTS.stage("training")]).points == 15
 
 
 def test_other_stages_may_use_it(workers):
