@@ -226,7 +226,7 @@ def grade_class(
         print(clean(f"Graded before, but no longer in {args.submissions} or in grades.csv: {listed(left)}."))
     print_end(found, records)
     print_absent(records.members(found))
-    for line in groups_of(records.members(found)):
+    for line in groups_of(records.members(found), records.groups.named_after_groups(by_name)):
         print(clean(line))
     if asked := still_open(read_requests(args.out)):
         print(f"{counted(len(asked), 'regrade request')} without an answer: python -m autograder review {args.out}")
@@ -295,16 +295,24 @@ def print_end(found: list[Found], records: Records) -> None:
         said = sum(any(one.reason for one in decisions) for decisions in records.review.values())
         looked = f", {silent} marked as reviewed" if (silent := len(records.review) - said) else ""
         print(f"review.csv: {counted(changed, 'score')} changed, {counted(said, 'comment')} added{looked}.")
-    if nobody := sorted(set(records.review) - known):
-        print(f"review.csv or requests.csv names {', '.join(nobody)}, but no submission has that name.")
+    asked = {request.student for request in read_requests(records.folder)}
+    if nobody := sorted({*records.review, *asked} - known):
+        print(clean(f"review.csv or requests.csv names {', '.join(nobody)}, but no submission has that name."))
 
 
-def groups_of(members: list[Member]) -> list[str]:
-    """Return the summary's lines about groups; none if there are no groups."""
-    grouped = [one for one in members if one.group]
+def groups_of(members: list[Member], named: list[str]) -> list[str]:
+    """Return the summary's lines about groups; none if there are no groups.
+
+    Args:
+        named: the submissions named after a group, not after a member.
+    """
+    grouped = [one for one in members if one.group and one.student not in named]
     groups = {one.group: one for one in grouped}
     problems = [f"  {group}: {one.why}" for group, one in groups.items() if one.why]
     said = f"Groups: {counted(len(groups), 'group')} of {counted(len(grouped), 'student')}."
+    if named:
+        what = "named after a group, not after a member: if it is a student's, rename the group in groups.csv"
+        problems.append(f"  {listed(named)}: {what}")
     return [said, *problems] if groups else []
 
 

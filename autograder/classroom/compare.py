@@ -11,9 +11,10 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.classroom.saved_results import read_result
 from autograder.gradebooks.class_grades import graders
 from autograder.gradebooks.groups import Member, read_groups
-from autograder.grading.results import Report, TestResult, from_json
+from autograder.grading.results import Report, TestResult
 from autograder.manifest import graded_folder
 from autograder.reports.console import clean
 from autograder.reports.review_file import read_review, with_review
@@ -65,13 +66,10 @@ def read_run(folder: Path) -> Run:
     of_submission: dict[str, Report | None] = {}
     digests = {}
     for path in sorted((folder / "results").glob("*.json")):
-        try:
-            entry = json.loads(path.read_bytes())
-            student, digests[entry["student"]] = entry["student"], entry["digest"]
-            report = None if entry["fault"] else from_json(entry["report"])
-            entries.append({key: entry.get(key) for key in ("student", "settings", "fault")})
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise UserError(f"{path} cannot be read ({error}): run batch again") from error
+        entry, report = read_result(path)
+        student = entry["student"]
+        digests[student] = entry.get("digest", "")
+        entries.append({key: entry.get(key) for key in ("student", "settings", "fault")})
         of_submission[student] = with_review(report, review.get(student, [])) if report else None
     members = {one.student: one for one in read_groups(folder).members(digests)}
     reports = {student: of_submission.get(one.submission) for student, one in members.items()}

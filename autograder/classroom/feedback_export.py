@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
+from autograder.classroom.saved_results import read_result
 from autograder.gradebooks.groups import read_groups
 from autograder.gradebooks.moodle import DOWNLOADED
 from autograder.manifest import assignment
@@ -90,10 +91,7 @@ def place_of(student: str, name: str, kind: str) -> str:
 def _pages(results: Path) -> Iterator[tuple[str, Path]]:
     digests, pages = {}, {}
     for path in sorted((results / "results").glob("*.json")):
-        try:
-            entry = json.loads(path.read_bytes())
-        except (OSError, ValueError) as error:
-            raise UserError(f"{path} cannot be read ({error}): run batch again") from error
+        entry, _ = read_result(path)
         digests[str(entry["student"])] = str(entry.get("digest"))
         page = results / "feedback" / f"{path.stem}.html"
         if not entry.get("fault") and page.is_file():

@@ -19,7 +19,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from autograder.classroom.pseudonyms import page_without_name, pseudonym, without_name
 from autograder.classroom.reviewers import read_reviewers
-from autograder.grading.results import Report, from_json
+from autograder.classroom.saved_results import read_result
+from autograder.grading.results import Report
 from autograder.reports.review_file import NAME as REVIEW
 from autograder.reports.review_file import Decision, read_review, refuse, with_review
 from autograder.reports.review_page import places, review_html
@@ -59,8 +60,7 @@ class Review:
             changed = path.stat().st_mtime_ns
             seen = self._seen.get(path)
             if seen is None or seen[0] != changed:
-                entry = json.loads(path.read_bytes())
-                report = None if entry["fault"] else from_json(entry["report"])
+                entry, report = read_result(path)
                 seen = self._seen[path] = changed, str(entry["student"]), report
             if seen[2] is not None:
                 found[seen[1]] = f"{path.stem}.html", seen[2]

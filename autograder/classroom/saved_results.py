@@ -78,6 +78,22 @@ def grader_hash(name: str) -> str:
     return digest.hexdigest()
 
 
+def read_result(path: Path) -> tuple[dict[str, Any], Report | None]:
+    """Return a student's record, and the report in it; no report if the grader failed.
+
+    Raises:
+        UserError: if the file cannot be read, or something is missing in it.
+    """
+    try:
+        entry = json.loads(path.read_bytes())
+        report = None if entry["fault"] else from_json(entry["report"])
+        if not entry["student"] or (report and report.max_points <= 0):
+            raise ValueError("it has no student or no points")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(f"{path} cannot be read ({type(error).__name__}: {error}): run batch again") from error
+    return entry, report
+
+
 class Records:
     """A class's results folder, which stays locked until `close` is called.
 
@@ -152,11 +168,15 @@ class Records:
 
     def read(self, found: Found) -> dict[str, Any]:
         """Return a student's record; empty if there is none, or it cannot be read."""
+        return self._read(found)[0]
+
+    def _read(self, found: Found) -> tuple[dict[str, Any], Report | None]:
+        """Return a student's record and the report in it."""
         try:
-            entry = json.loads(self._path(found).read_bytes())
-            return entry if entry["student"] == found.student else {}
-        except (OSError, ValueError, KeyError, TypeError):
-            return {}
+            entry, report = read_result(self._path(found))
+        except UserError:
+            return {}, None
+        return (entry, report) if entry["student"] == found.student else ({}, None)
 
     def is_current(self, found: Found, digest: str, settings: Settings) -> bool:
         """Whether a student has a grade for exactly this submission and these settings."""
@@ -195,9 +215,8 @@ class Records:
         """
         review, wrong = parse_review(self.folder)
         for found in students:
-            entry = self.read(found)
-            if found.student in review and entry and not entry["fault"]:
-                wrong += misfits(from_json(entry["report"]), review[found.student])
+            if found.student in review and (report := self._read(found)[1]):
+                wrong += misfits(report, review[found.student])
         refuse(self.folder / REVIEW, wrong)
 
     def report(self, found: Found) -> Report | None:
@@ -206,12 +225,9 @@ class Records:
         Raises:
             UserError: if a decision does not fit it.
         """
-        entry = self.read(found)
-        if not entry or entry["fault"]:
-            return None
-        report = from_json(entry["report"])
-        decisions = self.review.get(found.student)
-        return with_review(report, decisions) if decisions else report
+        _, report = self._read(found)
+        decisions = self.review.get(found.student) if report else None
+        return with_review(report, decisions) if report and decisions else report
 
     def verdict(
         self,

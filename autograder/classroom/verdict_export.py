@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from autograder.grading.results import from_json
+from autograder.classroom.saved_results import read_result
 from autograder.manifest import assignment
 from autograder.reports.gradescope_results import results as gradescope
 from autograder.reports.junit_xml import junit
@@ -61,12 +61,12 @@ def _for_students(results: Path) -> Iterator[tuple[str, Verdict]]:
 def _for_staff(results: Path) -> Iterator[tuple[str, Verdict]]:
     review, people = read_review(results), {name: found.get("students") for name, found in _for_students(results)}
     for path in sorted((results / "results").glob("*.json")):
-        entry = _read(path)
+        entry, report = read_result(path)
         student, chosen = str(entry["student"]), assignment(str(_read(results / "batch.json")["assignment"]))
-        report = replace(fault_report(chosen), submission=student)
-        if entry["report"] and not entry["fault"]:
-            report = from_json(entry["report"])
-            report = with_review(report, review[student]) if student in review else report
+        if report is None:
+            report = replace(fault_report(chosen), submission=student)
+        elif student in review:
+            report = with_review(report, review[student])
         yield path.stem, {**verdict(report, chosen, "staff"), "students": people.get(path.stem) or [student]}
 
 

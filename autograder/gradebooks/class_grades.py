@@ -6,12 +6,13 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from autograder.gradebooks.grading_policy import Points
+from autograder.grading.results import from_json
+from autograder.manifest.table import exact
 from autograder.questions.answers import POINTS, read_points
 from autograder.reports.review_file import Decision, adjustment, changing, decided_points, read_review
 from autograder.reports.write_files import harmless
@@ -91,7 +92,7 @@ def read_class(folder: Path) -> ClassGrades:
         elif asked and cell not in asked and handed_in not in asked:
             ungraded[student] = f"has no row in {POINTS}: no questions about this code were asked; add a row"
         elif entry["fault"] or status != "graded":
-            ungraded[student] = f"the grader failed: {again}"
+            ungraded[student] = f"the grader failed: {again}" if status in ("graded", "grader fault") else status
         else:
             if handed_in not in of_submission:
                 decisions = review.get(entry["student"], [])
@@ -102,8 +103,8 @@ def read_class(folder: Path) -> ClassGrades:
                 raise UserError(f"{folder / 'grades.csv'} is older than the result of {entry['student']}: {again}")
             points[student] = with_questions(total_points, asked, cell if cell in asked else handed_in)
             details[student] = _details(entry["report"], review.get(entry["student"], []))
-            unconfined += entry["report"]["confined"] is not True
-            visible_only += entry["report"]["hidden_seed"] is None
+            unconfined += entry["report"].get("confined") is not True
+            visible_only += entry["report"].get("hidden_seed") is None
     if len({(decision.full, decision.all_extra) for decision in points.values()}) > 1:
         raise UserError(f"the results in {folder} have different full marks: {again}")
     notes = list(graders(entries.values()))
@@ -127,12 +128,13 @@ def _entries(folder: Path) -> dict[str, dict[str, Any]]:
     entries: dict[str, dict[str, Any]] = {}
     for path in sorted(folder.glob("*.json")):
         try:
-            # Decimal keeps the digits as written: no floating-point error between points and grade.
-            entry = json.loads(path.read_bytes(), parse_float=Decimal)
+            # The digits are kept as written: no floating-point error between points and grade.
+            entry = json.loads(path.read_bytes(), parse_float=exact)
             if not entry["fault"]:
+                from_json(entry["report"])
                 _points(entry["report"])
             cell = harmless(entry["student"])
-        except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError):
             continue
         if cell in entries:
             raise UserError(f"{folder} has two results for {cell}: rename one of the submissions and grade again")
@@ -210,6 +212,6 @@ def _points(report: dict[str, Any]) -> Points:
 
 def _fraction(text: str) -> Fraction:
     try:
-        return Fraction(Decimal(text))
-    except (InvalidOperation, ValueError, OverflowError) as error:
+        return Fraction(exact(text))
+    except (ValueError, OverflowError) as error:
         raise UserError(f"grades.csv has {text!r} where a total is expected: run batch again") from error

@@ -6,7 +6,7 @@ directly or as in downloads from Canvas and Moodle. If a group has several submi
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,6 +45,7 @@ class Groups:
         of_name = {key: group for group in self.students for key in _keys(group)}
         of_name |= {key: group for group, students in self.students.items() for one in students for key in _keys(one)}
         found: dict[str, list[str]] = defaultdict(list)
+        not_members = set(self.named_after_groups(digests))
         alone = []
         for submission in digests:
             groups = sorted({of_name[key] for key in _aliases(submission) if key in of_name})
@@ -52,14 +53,24 @@ class Groups:
                 found[groups[0]].append(submission)
             else:
                 alone.append(Member(submission, submission))
-        return alone + [one for group in self.students for one in self._of(group, found[group], digests)]
+        return alone + [one for group in self.students for one in self._of(group, found[group], digests, not_members)]
 
-    def _of(self, group: str, handed_in: list[str], digests: Mapping[str, str]) -> list[Member]:
+    def named_after_groups(self, submissions: Iterable[str]) -> list[str]:
+        """Return the submissions named after a group but not after a member: a student may have the same name."""
+        groups = {key for group in self.students for key in _keys(group)}
+        members = {key for students in self.students.values() for one in students for key in _keys(one)}
+        return [one for one in submissions if _aliases(one) & groups and not _aliases(one) & members]
+
+    def _of(
+        self, group: str, handed_in: list[str], digests: Mapping[str, str], not_members: Container[str]
+    ) -> list[Member]:
         counts, why = (handed_in or [""])[0], "" if handed_in else NOTHING
         if len({digests[one] for one in handed_in}) > 1:
             counts, why = "", f"{len(handed_in)} different submissions of the group {group}: keep one"
         own = {key: submission for submission in handed_in for key in _aliases(submission)}
         names = [next((own[key] for key in _keys(one) if key in own), one) for one in self.students[group]]
+        if handed_in and why:  # so that nobody vanishes who only has the name of the group
+            names += [one for one in handed_in if one in not_members]
         return [Member(name, counts, why, group) for name in names]
 
     def together(self, submission: str) -> str:

@@ -17,6 +17,7 @@ from autograder.gradebooks.grading_policy import EARNED, EXACT, FULL_MARKS, STAR
 from autograder.gradebooks.hand_in_times import find_zone, in_zone
 from autograder.gradebooks.match_students import normal
 from autograder.manifest.course_config import CourseConfig
+from autograder.manifest.table import exact
 from course.errors import UserError
 
 EXAMPLE = "2026-10-02T23:59:59"
@@ -36,7 +37,7 @@ def read_policy(path: Path) -> Policy:
         UserError: if something in it is wrong.
     """
     try:
-        entries = tomllib.loads(path.read_bytes().decode("utf-8-sig"), parse_float=Decimal)
+        entries = tomllib.loads(path.read_bytes().decode("utf-8-sig"), parse_float=exact)
     except OSError as error:
         raise UserError(f"cannot read the policy {path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:  # also for a number with thousands of digits

@@ -19,7 +19,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-from autograder.manifest.table import Table
+from autograder.manifest.table import Table, exact
 from course.errors import UserError
 from course.location import MARK, course_folder
 
@@ -166,10 +166,10 @@ def read_config(path: Path) -> CourseConfig:
         UserError: if it cannot be read, or something is wrong; the message is a sentence that names file and key.
     """
     try:
-        entries = tomllib.loads(path.read_bytes().decode("utf-8-sig"), parse_float=Decimal)
+        entries = tomllib.loads(path.read_bytes().decode("utf-8-sig"), parse_float=exact)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except ValueError as error:
         raise UserError(f"{path} is not TOML: {error} (names with umlauts or symbols need quotes)") from error
     folder, table = path.parent, Table(entries, str(path))
     title = table.take("title", str, "")

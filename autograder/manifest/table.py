@@ -2,11 +2,12 @@
 
 import difflib
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
 from course.errors import UserError
 
+MOST_DIGITS = 50
 KINDS = {
     bool: "true or false",
     int: "a whole number",
@@ -16,6 +17,21 @@ KINDS = {
     list: "a list",
     dict: "a table",
 }
+
+
+def exact(text: str) -> Decimal:
+    """Return a number as it is written, without rounding.
+
+    Raises:
+        ValueError: if it is not a number, or has so many digits that computing with it would take forever.
+    """
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"{text!r} is not a number") from None
+    if abs(number.adjusted()) > MOST_DIGITS or len(number.as_tuple().digits) > MOST_DIGITS:
+        raise ValueError(f"{text} has more than {MOST_DIGITS} digits")
+    return number
 
 
 class Table:

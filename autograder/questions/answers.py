@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from autograder.manifest.table import exact
 from autograder.questions.question import LETTERS
 from autograder.reports.csv_sheet import Sheet
 from autograder.reports.html_pages import render
@@ -69,19 +70,15 @@ def read_answers(path: Path) -> dict[tuple[str, int], str]:
     Raises:
         UserError: if the columns are missing, or a cell cannot be read.
     """
-    sheet = Sheet.read(path)
-    at = {cell.strip().lower(): place for place, cell in enumerate(sheet.header)}
-    if missing := [name for name in COLUMNS if name not in at]:
-        raise UserError(f"{path} lacks the column {missing[0]}; its columns are {', '.join(COLUMNS)}")
     found: dict[tuple[str, int], str] = {}
-    for row in range(1, len(sheet.rows)):
-        student, number, answer = (sheet.cell(row, at[name]).strip() for name in COLUMNS)
+    for row, cells in Sheet.read(path).records(COLUMNS, COLUMNS):
+        student, number, answer = (cells[name] for name in COLUMNS)
         if not student and not number:
             continue
         if not number.isdecimal() or answer.upper() not in ("", *LETTERS):
-            raise UserError(f"{path}, row {row + 1}: a question is a number and an answer one of {', '.join(LETTERS)}")
+            raise UserError(f"{path}, row {row}: a question is a number and an answer one of {', '.join(LETTERS)}")
         if (student, int(number)) in found:
-            raise UserError(f"{path}, row {row + 1}: {student} has already answered question {number}")
+            raise UserError(f"{path}, row {row}: {student} has already answered question {number}")
         found[student, int(number)] = answer.upper()
     return found
 
@@ -130,6 +127,6 @@ def read_points(folder: Path) -> dict[str, tuple[Fraction, Fraction]]:
         return {}
     try:
         rows = list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
-        return {row["student"]: (Fraction(row["points"]), Fraction(row["full"])) for row in rows}
-    except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError) as error:
+        return {row["student"]: (Fraction(exact(row["points"])), Fraction(exact(row["full"]))) for row in rows}
+    except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
         raise UserError(f"{path} cannot be read ({error}): mark the answers again") from error

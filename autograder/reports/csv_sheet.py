@@ -29,7 +29,8 @@ class Sheet:
         """Read a CSV file as spreadsheets save it: UTF-8 or UTF-16, with commas, semicolons or tabs.
 
         Raises:
-            UserError: if it is not a CSV file.
+            UserError: if it is not a CSV file, or a row has more cells than the header, since a comma without quotes
+                would shift all later cells.
         """
         try:
             data = path.read_bytes()
@@ -46,12 +47,20 @@ class Sheet:
         delimiter = declared[1] if declared else max(",;\t", key=text.partition("\n")[0].count)
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         try:
-            rows = list(reader)
+            numbered = [(reader.line_num + bool(separator), row) for row in reader]
         except csv.Error as error:
             line = reader.line_num + bool(separator)
             raise UserError(f"{path}, line {line}: {error}: export it again") from error
+        rows = [row for _, row in numbered]
         if not rows or not any(rows[0]):
             raise UserError(f"{path} is empty: export it again")
+        width = max((at for at, cell in enumerate(rows[0], start=1) if cell.strip()), default=0)
+        for line, row in numbered:
+            if any(cell.strip() for cell in row[width:]):
+                raise UserError(
+                    f"{path}, line {line} has more cells than the header: put a cell that contains {delimiter!r} in "
+                    "quotes, or name the column"
+                )
         line_end = "\r\n" if "\r\n" in text else "\n"
         return cls(path, rows, delimiter, line_end, encoding, separator)
 
@@ -67,11 +76,19 @@ class Sheet:
         """
         cells = [cell.strip() for cell in self.header]
         for name in names:
-            if cells.count(name) > 1:
-                raise UserError(f"{self.path} has the column {name!r} {cells.count(name)} times: keep one")
             if name in cells:
-                return cells.index(name)
+                return self._only(name, cells)
         raise UserError(f"{self.path} has no column {names[0]!r}; its columns are: {', '.join(cells)}")
+
+    def _only(self, name: str, cells: list[str]) -> int:
+        """The index of a name in the header.
+
+        Raises:
+            UserError: if it occurs twice.
+        """
+        if (times := cells.count(name)) > 1:
+            raise UserError(f"{self.path} has the column {name!r} {times} times: keep one")
+        return cells.index(name)
 
     def has(self, name: str) -> bool:
         """Whether there is a column with this name."""
@@ -85,9 +102,10 @@ class Sheet:
         """The non-empty rows as dictionaries by column name, each with its row number in a spreadsheet.
 
         Raises:
-            UserError: if a required column is missing.
+            UserError: if a required column is missing, or a column occurs twice.
         """
-        at = {cell.strip().lower(): place for place, cell in enumerate(self.header)}
+        header = [cell.strip().lower() for cell in self.header]
+        at = {name: self._only(name, header) for name in columns if name in header}
         if missing := [name for name in required if name not in at]:
             raise UserError(f"{self.path} lacks the column {', '.join(missing)}; its columns are {', '.join(columns)}")
         rows = [

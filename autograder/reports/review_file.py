@@ -11,11 +11,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
 from autograder.grading.results import Report, StageResult, TestResult
+from autograder.manifest.table import exact
 from autograder.reports.csv_sheet import Sheet
 from autograder.reports.regrade_requests import Request, read_requests
 from autograder.reports.rubric import Item, read_rubric, signed
@@ -127,11 +128,11 @@ def _decision(cells: Mapping[str, str], row: int, rubric: Mapping[str, Item]) ->
     points = None
     if text := cells["points"].replace(",", "."):
         try:
-            points = Decimal(text)
-        except InvalidOperation:
+            points = exact(text)
+        except ValueError:
             points = Decimal(-1)
         if not points.is_finite() or points < 0:
-            wrong.append(f"row {row}: points must be a number of at least 0, not {cells['points']!r}")
+            wrong.append(f"row {row}: points must be a number of at least 0, such as 2.5, not {cells['points']!r}")
         if not cells["test"]:
             wrong.append(f"row {row} has points but names no test: points are set for one test at a time")
         if not cells["reason"]:

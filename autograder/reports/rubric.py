@@ -6,9 +6,10 @@ students who have it.
 """
 
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 
+from autograder.manifest.table import exact
 from autograder.reports.csv_sheet import Sheet
 from course.errors import UserError
 
@@ -46,8 +47,8 @@ def parse_rubric(sheet: Sheet) -> dict[str, Item]:
     for row, cells in sheet.records(COLUMNS, COLUMNS):
         place = f"{sheet.path}, row {row}"
         try:
-            points = Decimal(cells["points"].replace(",", ".").replace("\N{MINUS SIGN}", "-") or "0")
-        except InvalidOperation:
+            points = exact(cells["points"].replace(",", ".").replace("\N{MINUS SIGN}", "-") or "0")
+        except ValueError:
             points = Decimal("nan")
         if not points.is_finite():
             raise UserError(f"{place}: points must be a number such as -1.5, not {cells['points']!r}")

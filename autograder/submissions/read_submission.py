@@ -28,6 +28,7 @@ MAX_NOTEBOOK = 4_000_000  # bytes to read to recognise a notebook
 MAX_TOTAL = 180_000  # bytes of all modules as JSON: with the stand-ins they must fit into a frame's header
 MAX_NOTES = 8
 HANDED_OUT = "a course file that was handed out"
+ELSEWHERE = "a module, but a different file or folder counts"
 IMPORTED = (".py", ".pyc", ".pyd", ".pth", ".so")  # files that Python would load by itself if they were on its path
 
 
@@ -98,8 +99,8 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
             try:
                 inner = read_tree(name, open_zip(tree, zips[0]), assignment)
             except Unreadable as error:
-                why = f"{printable(zips[0])} {error}"
-                return replace(nothing_readable(name, why, assignment), left=_left(listing, set(), assignment))
+                left = ((zips[0], str(error)), *_left(listing, {zips[0]}, assignment))
+                return replace(nothing_readable(name, f"{printable(zips[0])} {error}", assignment), left=left)
             in_zip = ((f"{zips[0]}/{path}", why) for path, why in inner.left)
             return replace(inner, left=(*_left(listing, {zips[0]}, assignment), *in_zip))
         unread = (*listing.for_student, *not_read(listing.files, (), assignment.modules))
@@ -128,11 +129,11 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
     if others:
         where = ", ".join(map(printable, [chosen, *others][:4]))
         why = f"there are modules in several folders ({where}): hand in only one of them"
-        return replace(nothing_readable(name, why, assignment), left=_left(listing, set(), assignment))
+        return replace(nothing_readable(name, why, assignment), left=_left(listing, set(), assignment, why))
 
     sources: dict[str, str] = {}
     unreadable = _missing(assignment, listing.files)
-    notes = list(listing.for_student)
+    notes, failed = list(listing.for_student), dict[str, str]()  # failed: path -> why it has no source code
     for module, file_name in sorted(folders[chosen].items()):
         path = str(PurePosixPath(chosen, file_name))
         notes += [f"{module}.py was read from {printable(file_name)}"] if file_name not in allowed else []
@@ -142,15 +143,15 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
             sources[module] = _text(tree, path)
             del unreadable[module]
         except Unreadable as error:
-            unreadable[module] = f"{file_name} {error}"
+            unreadable[module], failed[path] = f"{file_name} {error}", str(error)
     while len(json.dumps(sources)) > MAX_TOTAL:
         largest = max(sources, key=lambda module: len(json.dumps(sources[module])))
-        unreadable[largest] = f"{largest}.py is too large: all modules together may have at most {MAX_TOTAL:,} bytes"
+        why = f"is too large: all modules together may have at most {MAX_TOTAL:,} bytes"
+        unreadable[largest], failed[str(PurePosixPath(chosen, folders[chosen][largest]))] = f"{largest}.py {why}", why
         del sources[largest]
     used = {str(PurePosixPath(chosen, file_name)) for file_name in folders[chosen].values()}
     order = [module for module in assignment.modules if module in sources]
-    counted = {str(PurePosixPath(chosen, folders[chosen][module])) for module in order}
-    left = _left(listing, counted, assignment)
+    left = _left(listing, used, assignment)
     if PurePosixPath(chosen).parts[-2:] == ("notebooks", assignment.name):
         # A copy of the course: everything else was handed out, except modules that were moved elsewhere.
         root = chosen.removesuffix(f"notebooks/{assignment.name}")
@@ -164,7 +165,11 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
         left = _left_in_course(left, root, chosen, assignment)
     notes += not_read(listing.files, used, assignment.modules)
     sources = {module: sources[module] for module in order}
-    return Submission(name, sources, unreadable, _notes(listing, used), tuple(notes), left)
+    reasons = "; ".join(unreadable[module] for module in sorted(folders[chosen]) if module in unreadable)
+    review = _notes(listing, used)
+    if not sources:
+        review = (f"none of the modules can be read: {reasons}", *review)
+    return Submission(name, sources, unreadable, review, tuple(notes), (*failed.items(), *left))
 
 
 def nothing_readable(name: str, why: str, assignment: Assignment) -> Submission:
@@ -172,15 +177,17 @@ def nothing_readable(name: str, why: str, assignment: Assignment) -> Submission:
     return Submission(name, {}, dict.fromkeys(assignment.modules, why), (why,), (why,))
 
 
-def _left(listing: Listing, counted: set[str], assignment: Assignment) -> tuple[tuple[str, str], ...]:
-    """Return every listed file that is not graded, with the reason, so that none is dropped silently."""
+def _left(
+    listing: Listing, used: set[str], assignment: Assignment, why_modules: str = ELSEWHERE
+) -> tuple[tuple[str, str], ...]:
+    """Return every listed file that is not used, with the reason, so that none is dropped silently."""
 
     def reason(path: str) -> str:
         if is_module(PurePosixPath(path).name, assignment.modules):
-            return "a module that cannot be read, or that a different file replaces"
+            return why_modules
         return f"not a module of {assignment.name}"
 
-    rest = ((path, why or reason(path)) for path, why in listing.files.items() if path not in counted)
+    rest = ((path, why or reason(path)) for path, why in listing.files.items() if path not in used)
     return (*rest, *listing.left.items())
 
 

@@ -15,12 +15,15 @@ from typing import Any
 import jsonschema
 import pytest
 
+from autograder.__main__ import main
+from autograder.classroom.batch import print_end
 from autograder.classroom.hidden_seed import seed_of_class
 from autograder.classroom.job_processes import Queue, Settings, grade_here
 from autograder.classroom.saved_results import Records, grader_hash
 from autograder.grading.grade_submission import grade
-from autograder.grading.results import from_json
+from autograder.grading.results import from_json, to_json
 from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions.find_submissions import Found
 from autograder.submissions.read_submission import Submission, read_submission
 from tests.support.batches import (
     ASSIGNMENT,
@@ -37,6 +40,7 @@ from tests.support.batches import (
     rows,
     verdicts,
 )
+from tests.support.exporting import make_report, write_results
 from tests.support.worth import FULL, PROJECTIONS, TESTS, TOTAL
 
 HOSTILE = ("=1+1", "@SUM(A1)", "<b>x", "A b", "a_b", "x%2f..", "\u202egrade")
@@ -135,6 +139,55 @@ def test_only_what_changed_is_graded_again(graded, tmp_path, capsys):
     capsys.readouterr()
     assert batch(submissions, out, "--seed", "6") == 2
     assert "leave out --seed" in capsys.readouterr().err
+
+
+RESULT: dict[str, Any] = {"student": "anna", "digest": "x", "settings": {}, "fault": "", "report": None}
+STAGES = json.loads(json.dumps(to_json(make_report("anna", 50.0, 0.0))["stages"]))
+DAMAGED = {
+    "truncated": '{"student": "anna", "dig',
+    "no fault": json.dumps({"student": "anna", "digest": "x"}),
+    "no report": json.dumps(RESULT),
+    "a title only": json.dumps(RESULT | {"report": {"title": 1}}),
+    "stages only": json.dumps(RESULT | {"report": {"stages": STAGES}}),
+    "a list": json.dumps(RESULT | {"report": STAGES}),
+    "no stages": json.dumps(RESULT | {"report": to_json(make_report("anna", 0.0, 0.0)) | {"stages": []}}),
+}
+
+
+@pytest.mark.parametrize("text", DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_result_is_graded_again_or_named(tmp_path, capsys, text):
+    out = write_results(tmp_path / "out", {"anna": (50.0, 0.0)})
+    path = out / "results" / "student-0.json"
+    path.write_text(text, encoding="utf-8")
+    (out / "review.csv").write_text("student,test,points,reason,who,when\nanna,test_a,1,r,,\n", encoding="utf-8")
+    found = Found("anna", tmp_path / "anna", ASSIGNMENT, safe_name="student-0")
+    records = Records(out)
+    try:
+        records.refuse_misfits([found])
+        assert (records.read(found), records.report(found)) == ({}, None)
+        assert not records.is_current(found, "x", settings())
+        print_end([found], records)
+    finally:
+        records.close()
+    capsys.readouterr()
+    pages = ["export", "feedback", out, "--for", "mail", "--out", tmp_path / "pages.zip"]
+    staff = ["export", "verdict", out, "--audience", "staff", "--out", tmp_path / "made"]
+    for words in (["compare", out, out], pages, staff, ["review", out]):
+        assert main([*map(str, words)]) == 2
+        assert f"{path} cannot be read" in capsys.readouterr().err
+
+
+def test_a_request_of_nobody_is_named(tmp_path, capsys):
+    out = write_results(tmp_path / "out", {"anna": (50.0, 0.0)})
+    rows = ["student,request,answer", "anne,why?,", "anna,why?,", "bert\x1b,why?,so", "anne,and?,"]
+    (out / "requests.csv").write_text("\n".join(rows), encoding="utf-8")
+    records = Records(out)
+    try:
+        print_end([Found("anna", tmp_path / "anna", ASSIGNMENT, safe_name="student-0")], records)
+    finally:
+        records.close()
+    said = capsys.readouterr().out
+    assert "review.csv or requests.csv names anne, bert\ufffd, but no submission has that name." in said
 
 
 def test_a_fresh_seed_is_secret_and_kept(tmp_path):

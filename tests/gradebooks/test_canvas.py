@@ -257,8 +257,13 @@ def test_results_that_are_not_finished(tmp_path, capsys):
     assert "is older than the result of perfect: run batch again" in capsys.readouterr().err
 
 
-def test_a_damaged_result_is_no_grade(for_canvas, capsys):
-    (for_canvas / "results" / "results" / "student-0.json").write_text('{"student": "perf', encoding="utf-8")
+@pytest.mark.parametrize("left", [None, "report", "stages", "seconds"])
+def test_a_damaged_result_is_no_grade(for_canvas, capsys, left):
+    path = for_canvas / "results" / "results" / "student-0.json"
+    entry = json.loads(path.read_bytes())
+    for part in (entry, entry["report"]):
+        part.pop(left, None)
+    path.write_text(json.dumps(entry) if left else '{"student": "perf', encoding="utf-8")
     assert export_canvas(for_canvas) == 1
     assert 'perfect = Perfect, Ä "the" one: the result is missing or damaged' in capsys.readouterr().out
     filled = canvas(partial="33.34", umlaut="95.50", stubs="0.00", formula="1.01")

@@ -225,6 +225,7 @@ WRONG = {
     "late.percent_per_day must be a number from 0 to 100, not ten": AT + "percent_per_day = 'ten'",
     "late.percent_per_day must be a number from 0 to 100, not NaN": AT + "percent_per_day = nan",
     "late.percent_per_day must be a number from 0 to 100, not True": AT + "percent_per_day = true",
+    "1e-99999999 has more than 50 digits": AT + "percent_per_day = 1e-99999999",
     "late.max_percent must be a number": AT + "max_percent = inf",
     "late.grace_minutes must be a number": AT + "grace_minutes = -5",
     "late.days must be 'started' or 'exact', not 'full'": AT + "days = 'full'",

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from autograder.__main__ import main
-from autograder.classroom.batch import write_gradebook
+from autograder.classroom.batch import groups_of, write_gradebook
 from autograder.classroom.job_processes import Outcome
 from autograder.classroom.saved_results import Records
 from autograder.classroom.similarity_export import export_similarity
@@ -58,6 +58,22 @@ def test_the_number_in_a_download_is_a_member(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("handed_in", [{"alice": "x", "bob": "y"}, {"alice": "x", "bob": "x"}, {"bob": "y"}])
+def test_nobody_vanishes_who_has_the_name_of_a_group(tmp_path, handed_in):
+    groups = read_groups(write_groups(tmp_path, "group,student\nbob,alice\nbob,zed\nteam,team\n"))
+    assert groups.named_after_groups([*handed_in, "team"]) == ["bob"]
+    first, *lines = groups_of(groups.members(handed_in), ["bob"])
+    assert first == "Groups: 2 groups of 3 students."
+    (line,) = [line for line in lines if "rename" in line]
+    assert line.startswith("  bob: named after a group, not after a member: if it is a student's, rename the group in ")
+    rows = {one.student: one for one in groups.members(handed_in)}
+    if len(set(handed_in.values())) < 2:  # a copy, or the group's only submission, counts as the group's
+        assert rows.keys() == {"alice", "zed", "team"}
+        return
+    assert [rows[name].submission for name in ("alice", "zed", "bob")] == ["", "", ""]
+    assert rows["bob"].why == rows["alice"].why == "2 different submissions of the group bob: keep one"
+
+
 def test_without_groups_everybody_is_alone(tmp_path):
     assert read_groups(tmp_path) == Groups()
     assert Groups().members({"b": "", "a": ""}) == [Member("b", "b"), Member("a", "a")]
@@ -100,6 +116,7 @@ def test_members_have_rows_and_grades_of_their_own(graded):
     grades = read_class(graded)
     assert {name: int(one.required) for name, one in grades.points.items()} == {"cleo": 40, "anna": 50, "bob": 50}
     assert grades.ungraded["dora"] == "the group has not handed in"
+    assert grades.ungraded["twice1"] == "2 different submissions of the group pair: keep one"
 
 
 def test_a_decision_on_the_submission_counts_for_all_members(graded, tmp_path):
@@ -237,6 +254,7 @@ def test_batch_grades_groups_and_remembers_them(tmp_path, monkeypatch, capsys):
     assert batch(tmp_path / "in", out, "--groups", str(write_groups(tmp_path, TEXT))) == 0
     said = capsys.readouterr().out
     assert "Groups: 3 groups of 5 students.\n  pair: 2 different submissions of the group pair: keep one\n" in said
+    assert "  team: named after a group, not after a member: " in said
     assert "  absent: the group has not handed in\n" in said
     assert "2 students on the roster handed in nothing: dora, eve.\n" in said  # not those who handed in too much
     verdict = json.loads((out / "verdicts" / "team.json").read_bytes())

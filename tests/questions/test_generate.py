@@ -10,10 +10,12 @@ import pytest
 from autograder.__main__ import main
 from autograder.manifest import assignment
 from autograder.questions import generate
+from autograder.questions.answers import read_points
 from autograder.questions.kinds import KINDS
 from autograder.questions.outputs import write_all
 from autograder.questions.question import Question
 from autograder.submissions.read_submission import read_submission
+from course.errors import UserError
 from tests.support.programs import write_program
 
 STAGE = "pe"
@@ -162,6 +164,13 @@ def test_odd_numbers_are_named(tmp_path, capsys, cell, points):
     files = [str(tmp_path / "answers.csv"), "--key", str(tmp_path / "key.json"), "--graded", str(tmp_path)]
     assert main(["questions", "mark", *files, "--points", points]) == 2
     assert "the program itself failed" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("points", ["1e99999999", "0e-99999999", "many", ""])
+def test_points_that_cannot_be_computed_with_are_named(tmp_path, points):
+    (tmp_path / "questions.csv").write_text(f"student,points,full\nanna,{points},5\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"questions.csv cannot be read \('?.* (more than 50 digits|is not a number)"):
+        read_points(tmp_path)
 
 
 def test_in_a_handout_the_file_that_was_handed_out_is_the_students(submitted, workers, monkeypatch):

@@ -270,9 +270,11 @@ def test_what_spreadsheets_save_is_read(tmp_path, encoding, delimiter, separator
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        (("anna", "test_a", "six", "r", "", ""), "row 2: points must be a number of at least 0, not 'six'"),
-        (("anna", "test_a", "-1", "r", "", ""), "of at least 0, not '-1'"),
-        (("anna", "test_a", "nan", "r", "", ""), "of at least 0, not 'nan'"),
+        (("anna", "test_a", "six", "r", "", ""), "row 2: points must be a number of at least 0, such as 2.5, not"),
+        (("anna", "test_a", "-1", "r", "", ""), "such as 2.5, not '-1'"),
+        (("anna", "test_a", "nan", "r", "", ""), "such as 2.5, not 'nan'"),
+        (("anna", "test_a", "1e-99999999", "r", "", ""), "such as 2.5, not '1e-99999999'"),
+        (("anna", "test_a", "0e99999999", "r", "", ""), "such as 2.5, not '0e99999999'"),
         (("anna", "", "3", "r", "", ""), "row 2 has points but names no test"),
         (("anna", "test_a", "3", "", "", ""), "without a reason"),
         (("", "test_a", "3", "r", "", ""), "names no student"),
@@ -284,6 +286,49 @@ def test_what_cannot_be_meant_is_refused(tmp_path, row, said):
     decide(tmp_path, row)
     with pytest.raises(UserError, match=said):
         with_review(REPORT, read_review(tmp_path)["anna"])
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+@pytest.mark.parametrize("before", ["", "sep={}\n"])
+def test_a_row_with_more_cells_than_the_header_is_refused(tmp_path, before, delimiter):
+    header, good = "student,test,points,reason,who,when", '"b,b",test_pe,1,r,me,2026,,'
+    shifted = "bob,pe.test_pe,1,5,half right,me,2026"
+    path = tmp_path / "review.csv"
+    for end in ("", ",,"):  # a spreadsheet fills up the header
+        lines = "\n".join([header + end, good, shifted]).replace(",", delimiter)
+        path.write_text(before.format(delimiter) + lines, encoding="utf-8")
+        with pytest.raises(UserError) as raised:
+            read_review(tmp_path)
+        line = 4 if before else 3
+        assert f"review.csv, line {line} has more cells than the header: " in str(raised.value)
+        assert f"a cell that contains {delimiter!r} in quotes" in str(raised.value)
+    path.write_text(before.format(delimiter) + f"{header}\n{good}".replace(",", delimiter), encoding="utf-8")
+    assert [len(one) for one in read_review(tmp_path).values()] == [1]
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "column"),
+    [
+        ("review.csv", "student,test,points,reason,who,when,Points", "points"),
+        ("rubric.csv", "item,on,points,Comment, comment ", "comment"),
+        ("requests.csv", "student,request,WHO,who", "who"),
+        ("requests.csv", "student,request,odd,odd", ""),  # it is not used
+    ],
+)
+def test_two_columns_with_one_name_are_refused(tmp_path, name, header, column):
+    (tmp_path / name).write_text(header, encoding="utf-8")
+    if not column:
+        assert read_review(tmp_path) == {}
+        return
+    with pytest.raises(UserError, match=f"{name} has the column '{column}' 2 times: keep one"):
+        read_review(tmp_path)
+
+
+@pytest.mark.parametrize("points", ["1e99999999", "-1e-99999999", "0e99999999", "1e-999999999999999999999"])
+def test_an_item_has_points_that_can_be_computed_with(tmp_path, points):
+    (tmp_path / "rubric.csv").write_text(f"item,on,points,comment\na,,{points},b\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"row 2: points must be a number such as -1.5, not '.*e"):
+        read_review(tmp_path)
 
 
 def test_a_spreadsheet_may_save_it(tmp_path):

@@ -99,7 +99,7 @@ def test_grades_with_different_maximum_points_have_no_mean(graded, capsys):
     assert "have different full marks: run batch again" in capsys.readouterr().err
     reports = {"anna": make_report(name="anna"), "ben": make_report(replace(make_test(), max_points=9), name="ben")}
     students: Any = [SimpleNamespace(student=name) for name in reports]
-    records: Any = SimpleNamespace(review={}, report=lambda one: reports[one.student])
+    records: Any = SimpleNamespace(folder=graded, review={}, report=lambda one: reports[one.student])
     print_end(students, records)
     assert "No mean: the grades have different maximum points (6, 11)." in capsys.readouterr().out
 
@@ -137,10 +137,11 @@ def test_a_folder_without_results_is_named(tmp_path, capsys):
     assert "has no results of batch" in capsys.readouterr().err
 
 
-def test_who_was_looked_at_is_no_longer_to_review(capsys):
+def test_who_was_looked_at_is_no_longer_to_review(tmp_path, capsys):
     students: Any = [SimpleNamespace(student=name) for name in ("anna", "ben")]
     seen = {"ben": [Decision("ben", "", None, "", "X", "")]}
-    records: Any = SimpleNamespace(review=seen, report=lambda one: make_report(name=one.student, review=("look",)))
+    report = make_report(review=("look",))
+    records: Any = SimpleNamespace(folder=tmp_path, review=seen, report=lambda one: report)
     print_end(students, records)
     said = capsys.readouterr().out
     assert "1 to review, see review.html and the pages in staff: anna." in said

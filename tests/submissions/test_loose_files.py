@@ -91,6 +91,44 @@ def test_the_staff_is_told_of_those_who_handed_in_nothing(tmp_path):
     assert found["cleo"].review == ("nothing was handed in",)
 
 
+UNREADABLE = {
+    "UTF-16": ("x = 1\n".encode("utf-16"), "is not UTF-8 text, but probably UTF-16: save it as UTF-8"),
+    "Latin-1": ("# für\n".encode("latin-1"), "is not UTF-8 text, but probably Latin-1"),
+    "empty": (b" \n", "is empty"),
+    "notebook": (b'{"nbformat": 4}', "is a notebook, and not Python code"),
+    "large": (b"#" * 200_000, "is larger than 100,000 bytes"),
+    "link": (None, "is a symbolic link, which is not followed"),
+}
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+@pytest.mark.parametrize("folder", ["", "notebooks/transformer/"])
+def test_the_staff_is_told_why_nothing_could_be_read(tmp_path, kind, folder):
+    data, why = UNREADABLE[kind]
+    files = {f"anna/{folder}pe.py": data or b"", f"anna/{folder}mha.py": b"", **below("ben")}
+    path = write(tmp_path / "all", {**files, "ben/pe.py": data or b"", "ben/old/pe.py": "x"})
+    if data is None:
+        for file in (path / "anna" / folder / "pe.py", path / "ben" / "pe.py"):
+            file.unlink()
+            file.symlink_to(tmp_path)
+    found = read_all(path)
+    (note,) = found["anna"].review
+    assert note.startswith(f"none of the modules can be read: mha.py is empty; pe.py {why}")
+    assert dict(found["anna"].left)[f"anna/{folder}pe.py"].startswith(why)
+    assert found["ben"].sources.keys() == set(ASSIGNMENT.modules) - {"pe"}
+    assert not any("none of" in said for said in found["ben"].review)
+    left = dict(found["ben"].left)
+    assert left["ben/pe.py"].startswith(why)
+    assert left["ben/old/pe.py"] == "a module, but a different file or folder counts"
+
+
+def test_the_reason_for_a_whole_folder_is_that_of_its_files(tmp_path):
+    path = write(tmp_path / "all", {**below("anna/1"), **below("anna/2"), "ben/x.zip": b"PK", **below("cleo")})
+    found = read_all(path)
+    assert "modules in several folders (1, 2)" in dict(found["anna"].left)["anna/1/pe.py"]
+    assert "is not a zip file or is damaged" in dict(found["ben"].left)["ben/x.zip"]
+
+
 @pytest.mark.parametrize("form", ["folder", "zip"])
 def test_an_archive_that_is_no_zip_file_is_a_student_and_says_why(tmp_path, form):
     files: dict[str, str | bytes] = {"anna.rar": "x", "ben.zip": zipped(dict(MODULES)), "cleo.tar.gz": "x"}
