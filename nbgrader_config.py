@@ -13,6 +13,7 @@ root = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, root)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
 
+from autograder.authoring.nbgrader_collect import UNPACKED, StudentFiles
 from autograder.authoring.nbgrader_plugin import (
     AnyNotebook,
     IsolateGrading,
@@ -67,14 +68,6 @@ warn_of_skipped(sys.argv[1:], Path(root, "submitted"), assignments())
 # Without this the feedback would show hidden tests to students.
 c.GenerateFeedback.preprocessors = [ClearHiddenTests, *GenerateFeedback().preprocessors]
 
-# zip_collect: archives that are named after the student, or one with a folder or an archive for each student; the files
-# lie at the top or in the assignment's folder. Of Moodle's "Frank Oz_11_assignsubmission_file_", "Frank Oz_11".
-files = {module for assignment in assignments().values() for module in assignment.modules}
-files |= {name.removesuffix(".ipynb") for assignment in assignments().values() for name in assignment.notebooks}
-names = "|".join(assignments())
-c.FileNameCollectorPlugin.valid_ext = [".py", ".ipynb"]
-c.FileNameCollectorPlugin.named_regexp = (
-    rf".*[\\/]extracted[\\/](?:[^\\/]+[\\/])?(?!(?:{names})[\\/])(?P<student_id>[^\\/]+?)(?:_assignsubmission_[^\\/]*)?[\\/]"
-    rf"(?:(?:{names})[\\/])?"
-    rf"(?P<file_id>{'|'.join(sorted(files))})\.\w+$"
-)
+# zip_collect: archives that are named after the student, or one with a folder or an archive for each student.
+c.ExtractorPlugin.zip_ext = UNPACKED
+c.ZipCollectApp.collector_plugin = StudentFiles

@@ -69,6 +69,8 @@ def read_cells(file: TextIO) -> list[Any]:
     for number, cell in enumerate(cells):
         if cell.cell_type not in ("code", "markdown", "raw") or not isinstance(cell.source, str):
             raise ValueError(f"its cell {number} has an unknown type")
+        # JSON can name half of a surrogate pair, which no file can contain.
+        cell.source = cell.source.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return cells
 
 

@@ -105,8 +105,9 @@ class Names:
             number = waiting.popleft()
             steps += costs[number]
             name, value = aliases[number]
-            new = (self.resolve(value) or {""}) - self.known[name]
-            if new and len(self.known[name]) < MAX_MEANINGS:
+            if new := (self.resolve(value) or {""}) - self.known[name]:
+                if len(self.known[name]) >= MAX_MEANINGS:
+                    return False
                 self.known[name] |= new
                 waiting += users[name]
         return not waiting

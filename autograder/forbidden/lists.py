@@ -60,11 +60,14 @@ FORBIDDEN_IN = {
     "logging": {"config"},
     "pickle": {"load", "loads", "Unpickler"},
     "operator": {"attrgetter", "methodcaller"},
+    "types": {"CodeType", "FunctionType", "LambdaType", "MethodType"},
     "typing": {"get_type_hints"},
+    "typing_extensions": {"get_type_hints"},
+    "testing": {"measure", "rundocs", "runstring"},  # of NumPy
 }
 CALLS_BY_STRING = {"eval", "exec", "compile", "__import__", "__builtins__", "__loader__", "__spec__"}
 # Functions that take a library as an argument without exposing it, or that have their own rule.
-ASKED_ABOUT = {"hasattr", "vars", "isinstance", "issubclass", "getattr", "setattr", "delattr"}
+ASKED_ABOUT = {"hasattr", "vars", "getattr", "setattr", "delattr"}
 # Functions that open files, in any module; in libraries, load and save open files too.
 FILES = _words(
     """open read_text read_bytes write_text write_bytes fromfile tofile from_file loadtxt genfromtxt savetxt memmap
@@ -72,6 +75,7 @@ FILES = _words(
 )
 FILES_OF_LIBRARIES = {"load", "save"}
 NAMESPACES = {"globals", "locals", "vars"}
+HOOKS = {"__match_args__", "__instancecheck__", "__subclasscheck__"}
 BY_NAME = {"getattr", "setattr", "delattr"}
 LEADING_ATTRIBUTES = _words(
     """__globals__ __builtins__ __subclasses__ __loader__ __spec__ f_globals f_builtins f_locals f_back
@@ -94,6 +98,6 @@ DUNDERS_IN_STRINGS = _words("__main__ __all__ __file__ __module__ __dict__ __ann
 
 # The kinds of nodes that have rules: the methods of `Search` with these names.
 RULES: tuple[type[ast.AST], ...] = (
-    *(ast.Import, ast.ImportFrom, ast.Attribute, ast.Name, ast.Call, ast.Subscript),
+    *(ast.FunctionDef, ast.Import, ast.ImportFrom, ast.Attribute, ast.Name, ast.Call, ast.Subscript),
     *(ast.MatchClass, ast.Constant, ast.BinOp, ast.JoinedStr),
 )

@@ -27,6 +27,7 @@ from autograder.forbidden.lists import (
     FILES_OF_LIBRARIES,
     FORBIDDEN_IN,
     HARMLESS_IN,
+    HOOKS,
     LEADING_ANYWHERE,
     LEADING_ATTRIBUTES,
     LEADING_OR_OWN,
@@ -214,12 +215,21 @@ class Search:
             (type(parent), field) in WITHOUT_VALUE
             or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
             or (not in_class and isinstance(parent, ast.NamedExpr))
-            or (not in_class and isinstance(parent, (ast.Assign, ast.AnnAssign)) and _names_only(parent))
+            or (
+                not in_class
+                and field == "value"
+                and isinstance(parent, (ast.Assign, ast.AnnAssign))
+                and _names_only(parent)
+            )
             or (
                 isinstance(parent, ast.Compare)
                 and all(isinstance(operator, (ast.Is, ast.IsNot)) for operator in parent.ops)
             )
-            or (isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id in ASKED_ABOUT)
+            or (
+                isinstance(parent, ast.Call)
+                and isinstance(parent.func, ast.Name)
+                and parent.func.id in ASKED_ABOUT - self.names.known.keys()
+            )
         ):
             return
         self._kept(node, self.names.resolve(node))
@@ -234,6 +244,10 @@ class Search:
                 self.report(node, message, forbidden=False)
 
     # The rules, by the kind of node
+
+    def _FunctionDef(self, node: ast.FunctionDef) -> None:
+        if node.name in HOOKS:
+            self.report(node, f"{node.name} changes what a comparison with a class does", forbidden=False)
 
     def _Import(self, node: ast.Import) -> None:
         for name in node.names:
@@ -348,9 +362,11 @@ class Search:
             self.done |= {id(step) for step in (*steps, node.func)}
 
     def _Name(self, node: ast.Name) -> None:
+        known = self.names.known.get(node.id)
+        if node.id in HOOKS or (node.id == "__annotations__" and not known):
+            self.report(node, f"{node.id} leads from strings to names", forbidden=False)
         if not isinstance(node.ctx, ast.Load):
             return
-        known = self.names.known.get(node.id)
         if node.id in CALLS_BY_STRING:
             self.report(node, f"{node.id} turns strings into code or names", forbidden=not known)
         elif not known and self.names.stars and (READY.fullmatch(node.id) or READY_OR_OWN.fullmatch(node.id)):
@@ -370,6 +386,10 @@ class Search:
         if "builtins.vars" in called and node.args and self._foreign(self.names.resolve(node.args[0])):
             self.report(node, "vars() of a library leads from strings to names")
         self._arguments(node, called)
+        if called & {"functools.wraps", "functools.update_wrapper"} and (
+            node.keywords or len(node.args) > 1 + ("functools.update_wrapper" in called)
+        ):
+            self.report(node, "an attribute's name is computed while the program runs", forbidden=False)
         if len(node.args) >= 2 and called & {f"builtins.{name}" for name in BY_NAME}:
             self._by_name(node, node.args[0], node.args[1])
         if isinstance(node.func, ast.Attribute) and node.func.attr == "join":
@@ -393,13 +413,15 @@ class Search:
     def _by_name(self, node: ast.Call, base: ast.expr, name: ast.expr) -> None:
         """Check getattr, setattr or delattr."""
         text, foreign = fold(name), self._foreign(self.names.resolve(base))
+        writes = "builtins.getattr" not in self.names.resolve(node.func)
         if text is not None:
             self._taken(node, base, text)
         if foreign and text is None:
             self.report(node, "a name in a library is built from a string")
         elif foreign:
             self.report(node, f"a name in a library is given as the string {text!r}", forbidden=False)
-        elif text is None and not self.names.is_self(base):
+        # Any object can be passed as `self`; but a name such as f"W_{name}" is no special one.
+        elif text is None and not (self.names.is_self(base) and (writes or _begins_plainly(name))):
             self.report(node, "an attribute's name is computed while the program runs", forbidden=False)
 
     def _Subscript(self, node: ast.Subscript) -> None:
@@ -453,6 +475,14 @@ class Search:
             self.report(node, f"the name of the ready-made part {name} is assembled from pieces")
         else:
             self._names_in(node, text)
+
+
+def _begins_plainly(name: ast.expr) -> bool:
+    """Whether a computed string begins with constant text that does not begin with an underscore."""
+    while isinstance(name, ast.BinOp):
+        name = name.left
+    first = name.values[0] if isinstance(name, ast.JoinedStr) and name.values else name
+    return isinstance(first, ast.Constant) and isinstance(first.value, str) and first.value[:1] not in ("", "_")
 
 
 def _module_of_torch(package: str, name: str) -> bool:

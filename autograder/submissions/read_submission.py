@@ -114,15 +114,15 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
         return len(folders) == 1 or not untouched(folder), named, len(folders[folder]), folder == "."
 
     def untouched(folder: str) -> bool:
-        """Whether a folder's modules are still those of the handout; folders with changed modules take precedence."""
+        """Whether a folder's modules are those of the course; folders with changed modules take precedence."""
         try:
-            return all(
-                _text(tree, str(PurePosixPath(folder, file)))
-                == (assignment.released / f"{module}.py").read_text(encoding="utf-8")
-                for module, file in folders[folder].items()
-            )
-        except (Unreadable, OSError):
+            texts = {module: _text(tree, str(PurePosixPath(folder, file))) for module, file in folders[folder].items()}
+        except Unreadable:
             return False
+        return any(
+            all(text == text_of_course(home / f"{module}.py") for module, text in texts.items())
+            for home in (assignment.released, assignment.standins)
+        )
 
     best = max(map(rank, folders))
     chosen, *others = sorted(folder for folder in folders if rank(folder) == best)
@@ -175,6 +175,11 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
 def nothing_readable(name: str, why: str, assignment: Assignment) -> Submission:
     """For a student whose modules cannot be read, return a submission that contains only the reason."""
     return Submission(name, {}, dict.fromkeys(assignment.modules, why), (why,), (why,))
+
+
+def text_of_course(path: Path) -> str | None:
+    """The text of one of the course's own modules; None if there is no such file."""
+    return path.read_text(encoding="utf-8") if path.is_file() else None
 
 
 def _left(

@@ -87,7 +87,7 @@ class Worker:
         """Receive the source code."""
         import torch
 
-        from autograder.worker.disable_builtins import disable
+        from autograder.worker.disable_builtins import disable, disable_parts
         from autograder.worker.parts_of_stage import name_parts, texts_of
 
         if self.finder is not None:
@@ -104,6 +104,7 @@ class Worker:
         self.end_reading()
         standins = [text for name, text in request["sources"].items() if name not in request["own"]]
         disable([*standins, *texts_of(request["allows"])])
+        disable_parts(request["forbids"], standins)
         name_parts(request["forbids"], request["allows"])
         sys.meta_path.insert(0, self.finder)
         torch.set_default_dtype(getattr(torch, request["dtype"]))

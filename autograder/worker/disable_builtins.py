@@ -7,7 +7,6 @@ replaced by code that raises an error, so that no reference leads to the old cod
 any student code. The change is permanent: the old kernels are not kept.
 """
 
-import contextlib
 import ctypes
 import functools
 import re
@@ -20,9 +19,11 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from autograder.forbidden.parts import named, part, plain
 from autograder.worker.ready_made_parts import FUSED, MODULES, WHY, ReadyMade
 
 USED = re.compile(r"\bnn\.(\w+)\b(?!\.)")  # modules of torch used in a stand-in's code; compiled before the forks
+WORD = re.compile(r"\w+")
 FROM_STANDINS = re.compile(r"_?scaled_dot_product_\w*")  # operators that calls to F in a stand-in may use
 REFUSING = "__ready_made__"  # a name added to the globals of torch's functions
 
@@ -32,16 +33,21 @@ def _operators() -> list[tuple[str, str]]:
 
     A kernel under any key must go: `torch.vmap` has its own keys, and its kernels would call the others.
     """
-    names = [name for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")]
-    fused = [name for name in names if FUSED.fullmatch(name.removeprefix("aten::").partition(".")[0])]
-    keys = torch._C.DispatchKey.__members__
-    return [(name.removeprefix("aten::"), key) for name in fused for key in keys if _has_kernel(name, key)]
+    return [operator for name in ATEN if FUSED.fullmatch(name.partition(".")[0]) for operator in _kernels(name)]
 
 
-def _has_kernel(name: str, key: str) -> bool:
-    with contextlib.suppress(RuntimeError):  # some keys only mark the beginning or the end of a range
-        return torch._C._dispatch_has_kernel_for_dispatch_key(name, key)
-    return False
+def _kernels(name: str) -> list[tuple[str, str]]:
+    """Return an operator with each dispatch key under which it has a kernel."""
+    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    return [(name, key) for key in KEYS if has(f"aten::{name}", key)]
+
+
+def _is_key(key: str) -> bool:
+    try:  # some names only mark the beginning or the end of a range
+        torch._C._dispatch_has_kernel_for_dispatch_key("aten::add.Tensor", key)
+    except RuntimeError:
+        return False
+    return True
 
 
 def _functions() -> dict[str, list[FunctionType]]:
@@ -60,6 +66,8 @@ def _of_class(kind: type) -> list[FunctionType]:
     return [value for value in vars(kind).values() if isinstance(value, FunctionType)]
 
 
+ATEN = [name[6:] for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")]
+KEYS = [key for key in torch._C.DispatchKey.__members__ if _is_key(key)]
 # Collected before `ready_made_parts.forbid` replaces these functions.
 OPERATORS, FUNCTIONS = _operators(), _functions()
 CODES: list[tuple[str, FunctionType, CodeType]] = []  # name, function, and the code that replaces the function's
@@ -86,6 +94,14 @@ def disable(standins: Iterable[str]) -> None:
     for name, function, code in CODES:
         if name not in kinds:
             function.__code__ = code
+
+
+def disable_parts(forbids: Iterable[str], standins: Iterable[str]) -> None:
+    """Disable the operators of the parts that a stage forbids, except parts named in a stand-in."""
+    words = {plain(word) for text in standins for word in set(WORD.findall(text))}
+    parts = [written for written in forbids if not part(written).argument and part(written).name not in words]
+    names = [name for name in ATEN if parts and named(name.partition(".")[0], parts)]
+    _take_kernels([operator for name in names for operator in _kernels(name)])
 
 
 def _take_kernels(operators: Collection[tuple[str, str]]) -> None:

@@ -127,8 +127,31 @@ NOT_SELF = {
 def test_what_is_only_called_self_is_searched(way):
     for use in ("getattr(self, n)", "self._C", "self._ops", "self.__globals__"):
         assert any(found(NOT_SELF[way].format(use))), use
-    method = "class A:\n    def f(self, n):\n        return getattr(self, n), self._x\n"
-    assert found(method) == ([], [])
+    for use in ("getattr(self, f'W_{n}')", "getattr(self, 'W_' + n + '_out')", "self._x", "setattr(self, n, 1)"):
+        assert found(f"class A:\n    def f(self, n):\n        return {use}\n") == ([], []), use
+    for use in ("getattr(self, n)", "getattr(self, f'{n}_')", "getattr(self, '_' + n)"):  # A.f(anything, n)
+        assert found(f"class A:\n    def f(self, n):\n        return {use}\n")[1], use
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class A:\n    __match_args__ = (n,)\n",
+        "class A(type):\n    def __instancecheck__(cls, x): return True\n",
+        "import functools\nfunctools.update_wrapper(a, b, (n,))\n",
+        "import functools\nfunctools.wraps(f, assigned=(n,))(g)\n",
+        "import types\ntypes.CodeType()\n",
+        "from types import FunctionType\n",
+        "import numpy as np\nnp.testing.runstring(t, d)\n",
+        "from typing_extensions import get_type_hints\n",
+        "import gc\nx: gc = 0\n__annotations__['x']\n",
+        "import math, gc\n" + "".join(f"a = math.f{number}\n" for number in range(40)) + "a = gc\na.get_referents()\n",
+        "import gc\nisinstance(gc, A)\n",
+        "import gc\ndef hasattr(x): return x\nhasattr(gc).get_referents()\n",
+    ],
+)
+def test_other_ways_to_names_are_noted(text):
+    assert any(found(text))
 
 
 def test_a_module_inside_another_is_known_whatever_its_name():

@@ -50,6 +50,7 @@ ANSWERS = {
         "M.torch._native_batch_norm_legit(x.flatten(0, -2).T[None], None, None, True, 0, self.eps)[0][0].T.view_as(x)",
     ),
     "clip": ("training", CLIP, "M.nn.utils.clip_grad_norm_(parameters, max_norm)"),
+    "method of the base": ("training", CLIP, "super(M.torch.Tensor, torch.ones(1, 3)).renorm(2, 0, 1.0).sum()"),
     "clip's home": ("training", CLIP, "M.nn.utils.clip_grad.clip_grad_norm_(parameters, max_norm)"),
     "schedule": (
         "training",
@@ -65,6 +66,7 @@ ANSWERS = {
     "fused rms": ("modern", RMS, "M.torch.ops.aten._fused_rms_norm(x, self.weight.shape, self.weight, self.eps)[0]"),
     "rms": ("modern", RMS, "M.F.rms_norm(x, self.weight.shape, self.weight, self.eps)"),
 }
+UNSEEN = {"by position", "a number that differs from none", "loss module", "method of the base"}  # by the search
 
 
 def answered(name: str, hidden: bool) -> tuple[str, Submission]:
@@ -81,9 +83,7 @@ def answered(name: str, hidden: bool) -> tuple[str, Submission]:
     return stage, Submission("", {**SOURCES, stage: text})
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in ANSWERS if name not in ("by position", "a number that differs from none", "loss module")]
-)
+@pytest.mark.parametrize("name", [name for name in ANSWERS if name not in UNSEEN])
 def test_the_search_names_the_line(name, workers):
     stage, submission = answered(name, hidden=False)
     found = check_submission(submission, VARIANTS, workers)

@@ -114,6 +114,9 @@ def damage_metadata(notebook, cell):
     cell["metadata"]["nbgrader"] |= {"schema_version": 1, "points": 1000, "locked": False, "extra": [1]}
     cell["metadata"]["tags"] = ["skip-execution"]  # nbclient would not run it, and nbgrader give all points
     notebook["cells"].append({**cell, "id": "copy", "metadata": {"nbgrader": {"grade": True}, "tags": ["raises"]}})
+    text = {"cell_type": "markdown", "id": "half", "metadata": {}, "source": "# half an emoji: \ud83d!"}
+    code = {**text, "cell_type": "code", "id": "half-2", "outputs": [], "execution_count": None}
+    notebook["cells"] += [text, code]
 
 
 def test_points_are_exact_whatever_stands_in_the_notebook(cycle):
@@ -159,6 +162,7 @@ def test_feedback_says_what_is_wrong(cycle):
     page = text_of(cycle.page("partial"))
     assert f"{of(WRONG_MASK, FULL['mha'])} points" in page
     assert WRONG_MASK_HINT in page
+    assert page.count("half an emoji: \ufffd!") == 2
     assert "The notebook that was handed in cannot be read" in text_of(cycle.page("broken"))
     assert f"{of(0, FULL['mha'])} points" in text_of(cycle.page("hostile"))
 

@@ -92,6 +92,15 @@ def test_the_text_of_an_answer_that_people_grade_is_the_students():
     assert rebuilt(release, release.cells).cells[0].source == "*Write your answer here.*"
 
 
+def test_half_a_character_becomes_a_replacement_character(tmp_path):
+    """JSON can name half a surrogate pair, which no file can contain; two halves that meet are whole."""
+    notebook = nbformat.v4.new_notebook()
+    for new in (nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell, nbformat.v4.new_raw_cell):
+        notebook.cells.append(new("cut \ud83d, whole \ud83d\ude00, \ude00"))
+    cells = handed_in(json.dumps(notebook), tmp_path / "x.ipynb")
+    assert [cell.source for cell in cells] == ["cut \ufffd, whole \N{GRINNING FACE}, \ufffd"] * 3
+
+
 # What a reader's browser gets
 
 ADDRESSES = [
@@ -420,6 +429,19 @@ def compare(students: Class, seed: int, number: int) -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_no_edit_of_a_notebook_changes_the_points(students):
     compare(students, 1, 8)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_half_a_character_anywhere_in_a_notebook_stops_nobody(students):
+    for kind in ("code", "markdown", "graded"):
+        notebook = copy.deepcopy(students.release)
+        cells = [cell for cell in notebook["cells"] if (kind == "graded") == ("nbgrader" in cell["metadata"])]
+        cell = next(cell for cell in cells if cell["cell_type"] == ("markdown" if kind == "markdown" else "code"))
+        cell |= {"source": "cut \ud83d", "id": "\ud83d"}
+        cell["metadata"]["\ud83d"] = notebook["metadata"]["\ud83d"] = "\ud83d"
+        students.hand_in(kind, json.dumps(notebook))
+    students.autograde([result("2.0")])
+    assert students.scores() == dict.fromkeys(("code", "markdown", "graded"), (2.0, False))
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
-"""What nbgrader_config.py settles: the IDs of downloads, who is passed over, quiet kernels, no stage left open."""
+"""What nbgrader_config.py settles: who is passed over, quiet kernels, no stage left open."""
 
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +12,6 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import with_project
 from autograder.authoring.nbgrader_plugin import skipped, warn_of_skipped
-from autograder.gradebooks.moodle import name_in, number_in
 from autograder.manifest import assignment
 from course.notebook.verdict import Desk
 
@@ -28,28 +26,6 @@ def config() -> Iterator[Config]:
         patch.setenv("AUTOGRADER_COURSE", "")
         patch.syspath_prepend(str(ROOT))
         yield PyFileConfigLoader("nbgrader_config.py", path=str(ROOT)).load_config()
-
-
-@pytest.mark.parametrize(
-    ("path", "student", "file"),
-    [
-        ("x/extracted/class/anna/mha.py", "anna", "mha"),
-        ("x/extracted/anna/transformer/1_mha.ipynb", "anna", "1_mha"),
-        ("x/extracted/class/Frank Oz_11_assignsubmission_file_/mha.py", "Frank Oz_11", "mha"),
-        ("x/extracted/class/Frank Oz_11_assignsubmission_file/transformer/pe.py", "Frank Oz_11", "pe"),
-        ("x\\extracted\\Frank Oz_11_assignsubmission_file_\\transformer\\pe.py", "Frank Oz_11", "pe"),
-    ],
-)
-def test_the_ids_of_downloads(config, path, student, file):
-    found = re.match(config.FileNameCollectorPlugin.named_regexp, path)
-    assert found
-    assert (found["student_id"], found["file_id"]) == (student, file)
-
-
-def test_the_ids_of_moodle_lead_back_to_moodle():
-    for name in ("Frank Oz_11", "Frank Oz_11_assignsubmission_file_"):
-        assert (name_in(name), number_in(name)) == ("Frank Oz", "11")
-    assert number_in("anna") == ""
 
 
 def test_an_instructor_uses_the_project_where_all_import_the_handout(tmp_path):

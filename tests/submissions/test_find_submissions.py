@@ -14,7 +14,7 @@ from autograder.classroom.batch import main as batch
 from autograder.classroom.left_out import LeftOut
 from autograder.submissions.find_submissions import find_submissions, take_in
 from autograder.submissions.loose_files import is_module, uploads
-from autograder.submissions.read_submission import HANDED_OUT
+from autograder.submissions.read_submission import HANDED_OUT, read_submission
 from autograder.submissions.untrusted_files import name_of
 from autograder.submissions.which_assignment import assignment_of_class
 from course.errors import UserError
@@ -343,6 +343,16 @@ def test_what_was_handed_out_is_counted_and_what_a_student_added_is_named(tmp_pa
     }
     assert "2 files (alice/draft.txt, alice/course/mha.py) handed in but not counted" in str(left_out)
     assert "3 files and folders of the handout" in str(left_out)
+
+
+def test_the_course_s_own_modules_are_no_submission(tmp_path):
+    """In a copy of the course, stand-ins are other texts than the stubs, and correct."""
+    homes = {"notebooks/transformer": ASSIGNMENT.released, "autograder/standins": ASSIGNMENT.standins}
+    for folder, home in homes.items():
+        for module in ASSIGNMENT.modules:
+            write(tmp_path, {f"copy/{folder}/{module}.py": (home / f"{module}.py").read_text()})
+    found = read_submission(tmp_path / "copy", ASSIGNMENT)
+    assert found.sources == read_submission(ASSIGNMENT.released, ASSIGNMENT).sources
 
 
 def test_the_assignment_is_seen_in_zip_files_and_names_of_canvas(tmp_path):
