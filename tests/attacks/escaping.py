@@ -12,6 +12,12 @@ ATTACKS = [
         "tamper with submissions and the gradebook",
         pe("""
             OTHER = SUBMISSIONS + "/other/transformer/pe.py"
+            def database():
+                import sqlite3
+                try:
+                    return sqlite3.connect(GRADEBOOK).execute("create table t (x)")
+                except sqlite3.OperationalError as error:
+                    raise OSError(errno.EACCES, str(error))
             for path in (OTHER, GRADEBOOK, CANARY):
                 attempt("write", lambda: open(path, "w"))
                 attempt("append", lambda: open(path, "ab"))
@@ -32,7 +38,7 @@ ATTACKS = [
             attempt("device", lambda: os.mknod(SUBMISSIONS + "/new"))
             attempt("delete a folder", lambda: os.rmdir(SUBMISSIONS + "/empty"))
             attempt("rename a folder", lambda: os.rename(SUBMISSIONS + "/other", SUBMISSIONS + "/mine"))
-            attempt("database", lambda: __import__("sqlite3").connect(GRADEBOOK).execute("create table t (x)"))
+            attempt("database", database)
             attempt("torch.save", lambda: torch.save(torch.zeros(1), CANARY))
             attempt("tofile", lambda: torch.zeros(1).numpy().tofile(CANARY))
             attempt("grader", lambda: open(ROOT + "/autograder/diagnosis/compare_tensors.py", "a"))

@@ -138,6 +138,7 @@ ATTACKS = [
             """,
             ADD,
         ),
+        earned=2,
     ),
     Attack(
         5,
@@ -254,6 +255,7 @@ ATTACKS = [
             "table = sinusoids(d_model, max_seq_length)",
             "attempt('traced', seen)\nreturn x",
         ),
+        earned=3,
     ),
     Attack(
         10,
@@ -300,7 +302,7 @@ for way in (standin, kept_text):
             """
             def nonce():
                 known = {"do", "target", "method", "args", "kwargs", "steady", "arguments", "take"}
-                known |= {"rows", "fresh"}
+                known |= {"rows", "fresh", "cotangents"}
                 frame = sys._getframe()
                 while frame.f_code.co_name != "answer":
                     frame = frame.f_back

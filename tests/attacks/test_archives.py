@@ -59,7 +59,8 @@ def test_a_class_of_hostile_archives_does_not_touch_the_honest_student(world, tm
     for number, attack in enumerate(ATTACKS):
         assert float(rows[f"{number:02}"]["total"]) == attack.earned * FULL["pe"], attack
     assert not any(name.startswith(("=", "+", "-", "@")) for name in rows)
-    assert {path.parent for path in out.rglob("*")} == {out, out / "results", out / "feedback", out / "staff"}
+    folders = {path.parent for path in out.rglob("*")} - {out}
+    assert {folder.name for folder in folders} <= {"results", "feedback", "verdicts", "staff"}
     for page in (out / "report.html", *(out / "feedback").iterdir()):
         text = page.read_text(encoding="utf-8")
         assert "<script>alert" not in text

@@ -28,7 +28,9 @@ TABLES = {
     (24, "64 axes"): (SHAPE, "torch.zeros([1] * 64)"),
 }
 ATTACKS = [
-    Attack(number, name, pe("", f"table = {table}"), verdict, tries=False)
+    Attack(
+        number, name, pe("", f"table = {table}"), verdict, tries=False, earned=2 if name == "NaN in one place" else 0
+    )
     for (number, name), (verdict, table) in TABLES.items()
 ]
 
