@@ -38,6 +38,10 @@ OPTIONAL = {
     "torch.distributed.tensor": r"assert_close|assert_allclose|jit\.trace",
     "torch._decomp.decompositions_for_jvp": r"forward_ad|make_dual|\bjvp\b|jacfwd|hessian|linearize",
     "torch.nested._internal.ops": r"\bnested\b",
+    "contourpy": r"\bcontourf?\b",
+    "matplotlib.style.core": r"rcdefaults|rc_context|\bstyle\b|xkcd",
+    "matplotlib.patheffects": r"xkcd|patheffects",
+    "torch.autograd._functions": r"\bresize(_as)?\b",
     # These need system libraries, which a confined worker cannot read.
     **{name: rf"\b{name}\b" for name in ("sqlite3", "curses", "readline", "crypt", "nis")},
 }

@@ -1,6 +1,7 @@
 """Prepare torch once, before any submission: import it, adapt it to workers, and warm it up."""
 
 import contextlib
+import os
 from typing import Any
 
 # The weights of the checkpoints by name. They are not secret, and every fork has them at once.
@@ -39,7 +40,10 @@ def prepare_torch() -> None:
     torch.set_num_threads(1)
     # Compiling takes longer than grading and needs files; the uncompiled function returns the same result.
     plain: Any = {"compile": lambda model=None, **_: (lambda later: later) if model is None else model}
+    # Torch would read a random seed from a file.
+    plain["seed"] = lambda: torch.manual_seed(int.from_bytes(os.urandom(8))).initial_seed()
     vars(torch).update(plain)
+    vars(torch.random)["seed"] = plain["seed"]
     setattr(torch.nn.Module, "compile", lambda self, *_, **__: None)  # noqa: B010 - mypy knows it as a method
     # Every weight comes from the grader, so random initialisation would waste time.
     for name in vars(torch.nn.init):

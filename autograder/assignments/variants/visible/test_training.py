@@ -70,6 +70,7 @@ class TestTraining(CheckingTestCase):
             curve.load_state({name: chance.random(shape) for name, shape in curve.shapes().items()})
             batch = chance.random((1, 2, 4, 5))
             loss = curve.loss(*batch[0])  # in training mode it is four times as large
+            self.assert_form(loss, (), "the loss of a step in evaluation mode", "")
             losses, *_ = self.student.drivers.train_steps(curve, batch, [0.1], 1.0, True)
             (first,) = self.items(losses, 1, "the list of losses")
             self.assert_number(first, 4 * loss, "the loss of a step in training mode, after validation")
@@ -86,5 +87,8 @@ class TestTraining(CheckingTestCase):
             others = [(one, embeddings) for one in (drivers.Words(), drivers.Images(), drivers.Shared())]
             others.append((drivers.Shared(output_first=True), ["output.weight", "inner.places.weight"]))
             for other, embeddings in others:
-                shapes = dict(drivers.parameter_shapes(other))
+                pairs = drivers.parameter_shapes(other)
+                if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+                    self.wrong("the parameters of a model have no names and shapes")
+                shapes = {str(name): shape for name, shape in pairs}
                 self.assert_groups(drivers.parameter_groups_of(other, 0.1), shapes, 0.1, embeddings)
