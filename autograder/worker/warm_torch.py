@@ -41,7 +41,7 @@ def prepare_torch() -> None:
     # Compiling takes longer than grading and needs files; the uncompiled function returns the same result.
     plain: Any = {"compile": lambda model=None, **_: (lambda later: later) if model is None else model}
     # Torch would read a random seed from a file.
-    plain["seed"] = lambda: torch.manual_seed(int.from_bytes(os.urandom(8))).initial_seed()
+    plain["seed"] = lambda: torch.manual_seed(int.from_bytes(os.urandom(8), "little")).initial_seed()
     vars(torch).update(plain)
     vars(torch.random)["seed"] = plain["seed"]
     setattr(torch.nn.Module, "compile", lambda self, *_, **__: None)  # noqa: B010 - mypy knows it as a method
