@@ -20,8 +20,8 @@ EVERY = 60  # so many attacks to one that is always tried; `make attacks` tries 
 STRIKE = """
 
 def strike(*inputs, **named):
-    made = PositionalEncoding(10, 23)  # no argument of a test has this shape
-    return getattr(made, "pe", None), made(torch.zeros(1, 4, 10))
+    made = PositionalEncoding(8, 16)
+    return getattr(made, "pe", None), made(torch.zeros(1, 4, 8))
 
 """
 
@@ -54,9 +54,14 @@ def hostile(text: str, goal: Assignment) -> dict[str, str]:
 
 
 def cases() -> Iterator:
-    """Every attack against every other assignment, but 11: what it would smuggle out are our own zeros here."""
+    """Every attack against every other assignment, with two exceptions.
+
+    What 11 would smuggle out are our own zeros here. What 4 would find in `attention` are the random weights of its own
+    result, by which a test asks for gradients: they have the result's shape.
+    """
     for name in (name for name in assignments() if name != "transformer"):  # whose stages test_attacks attacks
-        for number, attack in enumerate(attack for attack in ATTACKS if attack.number != 11):
+        left_out = (4, 11) if name == "attention" else (11,)
+        for number, attack in enumerate(attack for attack in ATTACKS if attack.number not in left_out):
             marks = () if number % EVERY == 0 else pytest.mark.slow
             yield pytest.param(name, attack, id=f"{name} {attack}", marks=marks)
 
