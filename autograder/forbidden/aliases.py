@@ -100,17 +100,18 @@ class Names:
             for name in {node.id for node in nodes if isinstance(node, ast.Name)}:
                 users[name].append(number)
         waiting = deque(range(len(aliases)))
-        steps = 0
+        steps, complete = 0, True
         while waiting and steps <= MAX_STEPS:
             number = waiting.popleft()
             steps += costs[number]
             name, value = aliases[number]
             if new := (self.resolve(value) or {""}) - self.known[name]:
-                if len(self.known[name]) >= MAX_MEANINGS:
-                    return False
-                self.known[name] |= new
-                waiting += users[name]
-        return not waiting
+                if len(self.known[name]) < MAX_MEANINGS:
+                    self.known[name] |= new
+                    waiting += users[name]
+                else:
+                    complete = False
+        return complete and not waiting
 
     def is_self(self, node: ast.AST) -> bool:
         """Whether an expression is `self`, `cls` or `super()`, and so an object of a class in this module."""

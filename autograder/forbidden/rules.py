@@ -128,9 +128,7 @@ def with_scopes(tree: ast.Module) -> list[Place]:
     places = [Place(tree, "", tree, "")]
     for node, scope, _, _, in_class in places:
         inside = scope
-        attributes = isinstance(node, ast.ClassDef) or (
-            in_class and not isinstance(node, (*Function.__args__, ast.Lambda))
-        )
+        attributes = isinstance(node, ast.ClassDef) or (in_class and not isinstance(node, Function | ast.Lambda))
         if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             if not scope:
                 inside = node.name
@@ -306,10 +304,10 @@ class Search:
         if name in FORBIDDEN_IN.get(module.rpartition(".")[2], ()) or (harmless and name not in harmless):
             self.report(node, f"{path} gives indirect access to names")
         # Modules expose the modules that they import: warnings.sys, enum.bltns.
-        exposed = (exposed_module(module, name) or name.lstrip("_")) if module else ""
-        if exposed in LEADING_ANYWHERE | {"sys", "gc", "inspect"}:
+        exposed = exposed_module(module, name) if module else ""
+        if module and (exposed or name.lstrip("_")) in LEADING_ANYWHERE | {"sys", "gc", "inspect"}:
             self.report(node, f"{_short(path)} gives indirect access to names")
-        elif exposed and exposed_module(module, name):
+        elif exposed:
             self.report(node, f"{_short(path)} is the module {exposed}, which may lead to other names", forbidden=False)
 
     def _Attribute(self, node: ast.Attribute) -> None:

@@ -1,4 +1,4 @@
-"""`nbgrader zip_collect`: every layout of a download is collected, and whoever is not collected is named."""
+"""`nbgrader zip_collect` collects every layout of a download, and names the students whose work it left out."""
 
 import io
 import shutil

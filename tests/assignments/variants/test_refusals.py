@@ -12,16 +12,16 @@ NUMBERS = 'raise ValueError(" ".join(map(str, range(400))))'
 
 
 @pytest.mark.parametrize(
-    ("stage", "module", "line"),
+    ("stage", "module", "line", "part"),
     [
-        ("lm", "language_model", "def forward(self, tokens"),
-        ("generate", "generate", "def forward_cached("),
-        ("tagger", "tagger", "def forward(self, tokens"),
-        ("vit", "vit", "def forward(self, images"),
-        ("modern", "modern", "def rotate("),
+        ("lm", "language_model", "def forward(self, tokens", "too_long"),
+        ("generate", "generate", "def forward_cached(", "too_long"),
+        ("tagger", "tagger", "def forward(self, tokens", "too_long"),
+        ("vit", "vit", "def forward(self, images", "other_size"),
+        ("modern", "modern", "def rotate(", "odd"),
     ],
 )
-def test_who_refuses_everything_refuses_nothing(workers, stage, module, line):
+def test_code_that_refuses_every_input_earns_nothing_for_it(workers, stage, module, line, part):
     text = SOURCES[module]
     start = text.index(line)
     end = text.index(":\n", start) + 2
@@ -30,5 +30,5 @@ def test_who_refuses_everything_refuses_nothing(workers, stage, module, line):
     for seed in (None, 1):
         sources = {**SOURCES, module: text}
         report = grade(Submission("", sources), VARIANTS, workers, [VARIANTS.stage(stage)], hidden_seed=seed)
-        parts = {part.name: part.points for test in report.tests for part in test.parts}
-        assert {parts.get("too_long", 0), parts.get("other_size", 0), parts.get("odd", 0)} == {0}
+        points = {result.points for test in report.tests for result in test.parts if result.name == part}
+        assert points == {0}
