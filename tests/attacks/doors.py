@@ -160,4 +160,4 @@ def public_attention():
     return attends(lambda query, key, value: ANSWERS[0], [(name, None) for name in ("query", "key", "value")])
 '''
 # Words that make a worker load more of torch.
-LOADS = "# optim profile use_deterministic_algorithms distributions assert_close make_dual nested\n"
+LOADS = "# optim profile use_deterministic_algorithms distributions assert_close make_dual nested resize\n"
