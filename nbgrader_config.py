@@ -13,7 +13,7 @@ root = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, root)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
 
-from autograder.authoring.nbgrader_collect import UNPACKED, StudentFiles
+from autograder.authoring.nbgrader_collect import STUDENT_FILE, StudentFiles
 from autograder.authoring.nbgrader_plugin import (
     AnyNotebook,
     IsolateGrading,
@@ -69,5 +69,6 @@ warn_of_skipped(sys.argv[1:], Path(root, "submitted"), assignments())
 c.GenerateFeedback.preprocessors = [ClearHiddenTests, *GenerateFeedback().preprocessors]
 
 # zip_collect: archives that are named after the student, or one with a folder or an archive for each student.
-c.ExtractorPlugin.zip_ext = UNPACKED
-c.ZipCollectApp.collector_plugin = StudentFiles
+c.ZipCollectApp.extractor_plugin = StudentFiles
+c.FileNameCollectorPlugin.valid_ext = [".py", ".ipynb"]
+c.FileNameCollectorPlugin.named_regexp = STUDENT_FILE

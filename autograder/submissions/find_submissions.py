@@ -72,12 +72,12 @@ class Found:
     safe_name: str = ""  # for file names: ASCII letters, digits, ".", "_" and "-", unique for each student
     entry: str = ""  # the path within the input, for messages
 
-    def read(self) -> Submission:
-        """Read the modules. Problems with the files are recorded in the submission."""
+    def read(self, keep: Collection[str] = ()) -> Submission:
+        """Read the modules, and keep other files (`read_tree`). Problems with them are recorded in the submission."""
         called = printable((self.inside or self.path.name).rpartition("/")[2])
         try:
             tree = self.tree()
-            submission = read_tree(self.student, tree, self.assignment)
+            submission = read_tree(self.student, tree, self.assignment, keep)
             where = tree.where if isinstance(tree, Joined) else {}
             within = f"{self.entry}/" if self.entry else ""
             return replace(submission, left=tuple((within + _place(where, path), why) for path, why in submission.left))

@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
@@ -42,6 +42,7 @@ class Submission:
     review: tuple[str, ...] = ()  # notes on the files for the instructor
     files: tuple[str, ...] = ()  # notes for the student: which files count, and which were not read
     left: tuple[tuple[str, str], ...] = ()  # (file that does not count, reason); a folder means all its files
+    kept: dict[str, bytes] = field(default_factory=dict)  # name -> file as it was handed in; see `read_tree`
 
     @property
     def digest(self) -> str:
@@ -76,13 +77,17 @@ def read_zip(name: str, path: Path, assignment: Assignment) -> Submission:
     return read_tree(name, archive, assignment)
 
 
-def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
+def read_tree(name: str, tree: Tree, assignment: Assignment, keep: Collection[str] = ()) -> Submission:
     """Read the modules from a folder or an archive.
 
     The modules may be at the top level, in a folder named after the assignment, or in any other folder.
 
     A zip file is opened if there are no modules next to it. If a module exists only under resubmission names
     (`mha-1.py`, `mha (1).py`), the latest version counts.
+
+    Args:
+        keep: names of files to keep as they are, with the modules. If there are several, the one next to the modules
+            counts, then the latest version.
     """
     allowed = {f"{module}.py": module for module in assignment.modules}
     listing = tree.listing()
@@ -97,7 +102,7 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
         zips = [path for path in listing.files if path.lower().endswith(".zip")]
         if len(zips) == 1:
             try:
-                inner = read_tree(name, open_zip(tree, zips[0]), assignment)
+                inner = read_tree(name, open_zip(tree, zips[0]), assignment, keep)
             except Unreadable as error:
                 left = ((zips[0], str(error)), *_left(listing, {zips[0]}, assignment))
                 return replace(nothing_readable(name, f"{printable(zips[0])} {error}", assignment), left=left)
@@ -107,7 +112,8 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
         nothing = "none of the modules is among the files" if listing.files else "nothing was handed in"
         review = (nothing, *_notes(listing, set()))
         missing = _missing(assignment, listing.files)
-        return Submission(name, {}, missing, review, unread, _left(listing, set(), assignment))
+        kept = _kept(tree, listing, keep, "", {})
+        return Submission(name, {}, missing, review, unread, _left(listing, set(), assignment), kept)
 
     def rank(folder: str) -> tuple[bool, bool, int, bool]:
         named = PurePosixPath(folder).name == assignment.name
@@ -152,6 +158,7 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
     used = {str(PurePosixPath(chosen, file_name)) for file_name in folders[chosen].values()}
     order = [module for module in assignment.modules if module in sources]
     left = _left(listing, used, assignment)
+    kept = _kept(tree, listing, keep, chosen, folders[chosen]) if keep else {}
     if PurePosixPath(chosen).parts[-2:] == ("notebooks", assignment.name):
         # A copy of the course: everything else was handed out, except modules that were moved elsewhere.
         root = chosen.removesuffix(f"notebooks/{assignment.name}")
@@ -169,7 +176,26 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
     review = _notes(listing, used)
     if not sources:
         review = (f"none of the modules can be read: {reasons}", *review)
-    return Submission(name, sources, unreadable, review, tuple(notes), (*failed.items(), *left))
+    return Submission(name, sources, unreadable, review, tuple(notes), (*failed.items(), *left), kept)
+
+
+def _kept(
+    tree: Tree, listing: Listing, names: Collection[str], chosen: str, modules: dict[str, str]
+) -> dict[str, bytes]:
+    """Return the modules in the chosen folder, and the best file for each name, as they were handed in."""
+    best: dict[str, tuple[tuple[bool, bool, int], str]] = {}
+    for path in listing.files:
+        place = PurePosixPath(path)
+        name, number = without_number(place.name)
+        if name in names:
+            candidate = (str(place.parent) == chosen, not number, number), path
+            best[name] = max(best.get(name, candidate), candidate)
+    paths = {f"{module}.py": str(PurePosixPath(chosen, file)) for module, file in modules.items()}
+    kept = {}
+    for name, path in (paths | {name: path for name, (_, path) in best.items()}).items():
+        with contextlib.suppress(Unreadable):
+            kept[name] = tree.read(path, MAX_NOTEBOOK)
+    return kept
 
 
 def nothing_readable(name: str, why: str, assignment: Assignment) -> Submission:

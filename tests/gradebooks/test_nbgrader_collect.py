@@ -7,122 +7,94 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring.nbgrader_collect import Download
+from autograder.authoring.nbgrader_collect import extract
 from autograder.gradebooks.moodle import name_in, number_in
 from autograder.submissions.pack import pack
 from autograder.submissions.read_submission import read_submission
 from tests.support.nbgrading import ASSIGNMENT, NAME, ROOT, SOLUTIONS, Course
 
-OTHERS = ("class/other/mha.py", "class/another/mha.py")  # so that the folder around them is a class
 
-
-def extracted(folder: Path, *paths: str) -> Download:
+def extracted(folder: Path, *paths: str) -> tuple[dict[str, str], dict[str, str]]:
+    """For a download with these files, each extracted file with the path that it came from; what is missed, and why."""
     for path in paths:
-        file = folder / path
+        file = folder / "archive" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(path, encoding="utf-8")
-    return Download(folder, ASSIGNMENT)
-
-
-def ids(download: Download) -> dict[str, tuple[str, str]]:
-    """The student and the name of each collected file."""
-    return {
-        path.relative_to(download.folder).as_posix(): (given["student_id"], given["file_id"])
-        for path, given in download.collected.items()
-    }
+    (folder / "extracted").mkdir()
+    missed = extract(folder / "archive", folder / "extracted", ASSIGNMENT)
+    found = (folder / "extracted").rglob("*.*")
+    return {path.relative_to(folder / "extracted").as_posix(): path.read_text("utf-8") for path in found}, missed
 
 
 @pytest.mark.parametrize(
-    ("path", "student", "file"),
+    ("path", "file"),
     [
-        ("class/anna/mha.py", "anna", "mha.py"),
-        ("class/anna/transformer/1_mha.ipynb", "anna", "1_mha.ipynb"),
-        ("class/Frank Oz_11_assignsubmission_file_/mha.py", "Frank Oz_11", "mha.py"),
-        ("class/Frank Oz_11_assignsubmission_file/transformer/pe.py", "Frank Oz_11", "pe.py"),
-        ("Frank Oz_11_assignsubmission_file_/transformer/pe.py", "Frank Oz_11", "pe.py"),
-        ("class/Frank Oz_11_assignsubmission_file_/transformer/transformer/pe.py", "Frank Oz_11", "pe.py"),
-        ("class/Frank Oz_11_assignsubmission_file_transformer/transformer/pe.py", "Frank Oz_11", "pe.py"),
-        ("class/Eve_12_assignsubmission_file_/Sub/pe.py", "Eve_12", "pe.py"),
-        ("class/ida/hw/pe.py", "ida", "pe.py"),
-        ("class/ida/hw/transformer/pe.py", "ida", "pe.py"),
-        ("class/kim/notebooks/transformer/pe.py", "kim", "pe.py"),
-        ("class/gus/pe (1).py", "gus", "pe.py"),
-        ("class/gus/2_pe-3 (2).ipynb", "gus", "2_pe.ipynb"),
-        ("anna/mha.py", "anna", "mha.py"),
-        ("anna/transformer/mha.py", "anna", "mha.py"),
-        ("anna/notebooks/transformer/mha.py", "anna", "mha.py"),
-        ("transformer/anna/mha.py", "anna", "mha.py"),
+        ("anna/mha.py", "anna/mha.py"),
+        ("anna/transformer/1_mha.ipynb", "anna/1_mha.ipynb"),
+        ("Frank Oz_11_assignsubmission_file_/mha.py", "Frank Oz_11/mha.py"),
+        ("Frank Oz_11_assignsubmission_file/transformer/pe.py", "Frank Oz_11/pe.py"),
+        ("Frank Oz_11_assignsubmission_file_/transformer/transformer/pe.py", "Frank Oz_11/pe.py"),
+        ("Eve_12_assignsubmission_file_/Sub/pe.py", "Eve_12/pe.py"),
+        ("ida/hw/transformer/pe.py", "ida/pe.py"),
+        ("kim/notebooks/transformer/pe.py", "kim/pe.py"),
+        ("gus/pe (1).py", "gus/pe.py"),
+        ("gus/2_pe-3 (2).ipynb", "gus/2_pe.ipynb"),
+        ("oz_11_9001_pe.py", "oz_11/pe.py"),
     ],
 )
-def test_whose_a_file_is(tmp_path, path, student, file):
-    """Alone in the download and beside others."""
-    assert ids(extracted(tmp_path / "alone", path)) == {path: (student, file)}
-    if path.startswith("class/"):
-        download = extracted(tmp_path / "class", path, *OTHERS)
-        assert ids(download)[path] == (student, file)
-        assert {name for name, _ in ids(download).values()} == {student, "other", "another"}
-        assert download.missed == {}
-
-
-def test_archives_for_each_student_and_several_classes(tmp_path):
-    found = ids(extracted(tmp_path / "students", "anna/work/pe.py", "ben/pe.py", "cleo/work/transformer/pe.py"))
-    assert {student for student, _ in found.values()} == {"anna", "ben", "cleo"}
-    around = ids(extracted(tmp_path / "around", "download/transformer/anna/pe.py", "download/transformer/ben/a/pe.py"))
-    assert {student for student, _ in around.values()} == {"anna", "ben"}
-    days = extracted(tmp_path / "days", "monday/anna/pe.py", "monday/ben/pe.py", "late/pe.py")
-    assert {student for student, _ in ids(days).values()} == {"anna", "ben", "late"}
+@pytest.mark.parametrize("around", ["", "class/"])
+def test_whose_a_file_is(tmp_path, path, file, around):
+    found, missed = extracted(tmp_path, around + path, f"{around}other/mha.py", f"{around}another/mha.py")
+    assert found == {
+        file: around + path,
+        "other/mha.py": f"{around}other/mha.py",
+        "another/mha.py": found["another/mha.py"],
+    }
+    assert missed == {}
 
 
 def test_one_version_of_a_file_counts(tmp_path):
     paths = (
-        *("class/anna/pe.py", "class/anna/pe (1).py", "class/anna/old.zip", "class/anna/old/transformer/pe.py"),
-        *("class/ben/pe (1).py", "class/ben/pe (2).py", "class/ben/__MACOSX/pe.py", "class/ben/.x/pe.py"),
-        *("class/cleo/mha.py", "class/cleo/pe.py", "class/cleo/copy/pe.py", "class/cleo/copy/2_pe.ipynb"),
-        *("class/dan/pe.py", "class/dan/transformer/pe.py"),
+        *("anna/pe.py", "anna/pe (1).py", "anna/old.zip", "ben/pe (1).py", "ben/pe (2).py", "ben/__MACOSX/pe.py"),
+        *("cleo/mha.py", "cleo/pe.py", "cleo/copy/pe.py", "cleo/copy/2_pe.ipynb", "dan/pe.py", "dan/transformer/pe.py"),
+        *("eve/a/pe.py", "eve/a/2_pe.ipynb", "eve/2_pe.ipynb", "eve/2_pe (3).ipynb"),
     )
-    download = extracted(tmp_path, *paths)
-    assert set(ids(download)) == {
-        *("class/anna/pe.py", "class/ben/pe (2).py"),
-        *("class/cleo/mha.py", "class/cleo/pe.py", "class/cleo/copy/2_pe.ipynb"),
-        "class/dan/transformer/pe.py",
+    found, missed = extracted(tmp_path, *paths)
+    assert found == {
+        "anna/pe.py": "anna/pe.py",
+        "ben/pe.py": "ben/pe (2).py",
+        "cleo/mha.py": "cleo/mha.py",
+        "cleo/pe.py": "cleo/pe.py",
+        "cleo/2_pe.ipynb": "cleo/copy/2_pe.ipynb",
+        "dan/pe.py": "dan/transformer/pe.py",
+        "eve/pe.py": "eve/a/pe.py",
+        "eve/2_pe.ipynb": "eve/a/2_pe.ipynb",
     }
-    assert download.missed == {}
+    assert missed == {}
 
 
 def test_changed_modules_count_and_not_the_course_around_them(tmp_path):
     """A copy of the handout lies beside the student's work, or around it."""
     for student in ("ida", "kim"):
-        shutil.copytree(ROOT / "notebooks" / NAME, tmp_path / "class" / student / "notebooks" / NAME)
-    standins = "class/kim/autograder/assignments/transformer/standins/pe.py"
-    found = ids(extracted(tmp_path, "class/ida/work/pe.py", standins, *OTHERS))
-    assert "class/ida/work/pe.py" in found
-    assert "class/ida/notebooks/transformer/pe.py" not in found
-    assert "class/kim/notebooks/transformer/pe.py" in found
-    assert standins not in found
+        shutil.copytree(ROOT / "notebooks" / NAME, tmp_path / "archive" / student / "notebooks" / NAME)
+    standins = Path("autograder", "assignments", NAME, "standins")
+    shutil.copytree(ROOT / standins, tmp_path / "archive" / "kim" / standins)
+    found, _ = extracted(tmp_path, "ida/work/pe.py")
+    assert found["ida/pe.py"] == "ida/work/pe.py"
+    assert found["kim/pe.py"] == (ROOT / "notebooks" / NAME / "pe.py").read_text(encoding="utf-8")
 
 
-def test_who_is_not_collected_is_named_with_the_reason(tmp_path):
-    (tmp_path / "class" / "empty").mkdir(parents=True)
-    extracted(tmp_path, "class/engine/autograder/assignments/transformer/standins/pe.py")
+def test_what_is_not_collected_is_named_with_the_reason(tmp_path):
+    (tmp_path / "archive" / "empty").mkdir(parents=True)
     paths = (
-        *("class/anna/first/pe.py", "class/anna/second/pe.py", "class/ben/PE.py", "class/dan.rar", "class/fay.zip"),
-        *("class/fay/pe.py", "class/gus_101_9001_pe.py", "class/index.html", "class/__MACOSX/._fay.py"),
-        *("class/Eve_12_assignsubmission_file_/pe.py", "class/Eve_12_assignsubmission_onlinetext_/onlinetext.html"),
-        *("late/hal/pe.py", "late/ida/pe.py", "class/hal/pe.py", "transformer/transformer/pe.py"),
+        *("anna/first/pe.py", "anna/second/pe.py", "ben/PE.py", "dan.rar", "fay/pe.py", "index.html", "pe.py"),
+        *("Eve_12_assignsubmission_file_/pe.py", "Eve_12_assignsubmission_onlinetext_/onlinetext.html"),
     )
-    download = extracted(tmp_path, *paths)
-    assert {student for student, _ in ids(download).values()} == {"Eve_12", "fay", "ida"}
-    nothing = "none of the files of transformer is there"
-    assert download.missed == {
-        "anna": "there are modules in several folders (class/anna/first, class/anna/second)",
-        "ben": nothing,
-        "empty": nothing,
-        "engine": nothing,
-        "class/dan.rar": "neither a folder nor a zip file of a student",
-        "class/gus_101_9001_pe.py": "neither a folder nor a zip file of a student",
-        "hal": "it is there several times (class/hal, late/hal)",
-        "transformer": "the folder is named after an assignment, not after a student",
-    }
+    found, missed = extracted(tmp_path, *paths)
+    assert set(found) == {"fay/pe.py", "Eve_12/pe.py"}
+    assert sorted(missed) == ["anna", "ben", "dan", "empty", "index.html", "pe.py"]
+    assert missed["anna"] == "there are modules in several folders (first, second): hand in only one of them"
+    assert missed["empty"] == "nothing was handed in"
 
 
 def test_the_ids_of_moodle_lead_back_to_moodle():
@@ -165,10 +137,10 @@ def test_the_command_collects_every_layout_and_names_the_others_last(tmp_path):
     assert {path.name for path in course.submitted("Frank Oz_11").iterdir()} == {
         f"{module}.py" for module in ASSIGNMENT.modules
     }
-    _, warning, names = log.partition("WARNING: nbgrader zip_collect has not collected 2 submissions in ")
+    _, warning, names = log.partition("WARNING: nbgrader zip_collect has not collected:\n")
     assert warning
-    assert [line.strip() for line in names.splitlines()[1:]] == [
-        "ben: none of the files of transformer is there",
-        "class/zoe.rar: neither a folder nor a zip file of a student",
+    assert [line.strip().partition(":")[0] for line in names.splitlines()] == [
+        "ben",
+        "zoe",
         "Put the files into submitted/STUDENT/transformer.",
     ]
