@@ -113,14 +113,21 @@ class Alignment:
             if not there[number] and all(there[before] for before in step.after)
         ]
 
-    def lines_right(self, until: int) -> list[tuple[Line, tuple[str, ...]]]:
-        """The lines whose values are all correct (not just by chance), in order, with the steps computed there."""
+    def lines_right(self, until: int, *, proved: bool = True) -> list[tuple[Line, tuple[str, ...]]]:
+        """The lines whose values are all correct (not just by chance), in order, with the steps computed there.
+
+        Args:
+            until: the node to stop at.
+            proved: whether the fault is known to be on another line. If not, a line is left out if something wrong is
+                computed from its value: it may store the right numbers in the wrong shape, place or variable.
+        """
         names: dict[Line, list[str]] = {}
         wrong: set[Line] = set()
+        good = self.right & (~self.weak | self.matched)
         for node, line in enumerate(self.trace.lines):
             if line is None or not self.trace.made[node]:
                 continue
-            if not self.right[node] or (self.weak[node] and not self.matched[node]):
+            if not good[node] or not (proved or good[self.consumers[node]].all()):
                 wrong.add(line)
             elif node < until:
                 steps = [self.reference.steps[number].name for number in self.named(node)] if self.matched[node] else []

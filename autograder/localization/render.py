@@ -96,7 +96,8 @@ def _right_before(case: Case, diagnosis: Diagnosis) -> list[tuple[Line, tuple[st
         return []
     until = diagnosis.suspect.node if diagnosis.suspect else case.trace.size
     first = diagnosis.lines[0]
-    right = [entry for entry in case.alignment.lines_right(until) if entry[0].file == first.file]
+    proved = diagnosis.repair is not None and not diagnosis.repair.breaks
+    right = [entry for entry in case.alignment.lines_right(until, proved=proved) if entry[0].file == first.file]
     if diagnosis.repair:  # later lines may run differently
         right = [entry for entry in right if entry[0].number < first.number]
     count = Counter(step for _, steps in right for step in steps)  # if two lines compute one step, one may be wrong

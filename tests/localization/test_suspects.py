@@ -73,6 +73,13 @@ def test_what_comes_after_a_wrong_value_is_not_suspected():
     assert [one.line.number for one in suspected(attention(scale=8.0))] == [3]
 
 
+@pytest.mark.parametrize(("proved", "right"), [(True, [2, 3]), (False, [2])])
+def test_an_input_of_the_wrong_value_is_called_right_only_if_the_fault_is_proved(proved, right):
+    """It may be stored in the wrong shape, place or variable."""
+    alignment = align(traced(attention(axis=0)), reference(attention()))
+    assert [at.number for at, _ in alignment.lines_right(10, proved=proved)] == right
+
+
 def test_a_line_that_called_another_function_of_the_student_says_so():
     trace = traced(attention(scale=8.0))
     called = replace(trace, callers=(None, None, None, line(3), *trace.callers[4:]))  # line 2 ran inside line 3
