@@ -5,7 +5,7 @@ for narrow pages, in which the panels are stacked.
 """
 
 SMALLEST = 11  # pixels: the smallest text, as shown
-NARROW = 640  # pixels: on narrower pages, panels are stacked if they do not fit
+NARROW = 640  # pixels: on narrower pages, verdicts and some figures take their narrow form
 STRIP = 336  # pixels: the width of panels in one row on a narrow page; next to an open file browser there is no more
 TALL = 1400  # pixels: if stacked panels would be taller, the figure scrolls sideways instead
 # How JupyterLab, pages from nbconvert, Sphinx themes, VS Code and Colab mark dark themes.
@@ -16,7 +16,7 @@ STYLE = f"""<style>
 {", ".join(f"{page} .tc-light" for page in DARK)} {{ display: none }}
 {", ".join(f"{page} .tc-dark" for page in DARK)} {{ display: inline !important }}
 .tc-both {{ container-type: inline-size }}
-.jp-MarkdownOutput {{ overflow-x: auto }}
+.jp-MarkdownOutput, .jp-MarkdownOutput p:has(> img) {{ overflow-x: auto }}
 .jp-MarkdownOutput img[src*=".svg"] {{ max-width: max(100%, {DRAWING}px) !important }}
 </style>"""
 BOX = "overflow-x:auto;max-width:100%"  # of a box that scrolls; inline, since some pages allow no style sheets
@@ -33,9 +33,8 @@ def two_forms(wide: str, narrow: str, least: int) -> str:
     Args:
         least: the width in pixels that the wide form needs.
     """
-    limit = min(least, NARROW)
-    inner = f".tc-{limit} >"
+    inner = f".tc-{least} >"
     rule = f"{inner} .tc-wide {{ display: none }} {inner} .tc-narrow {{ display: block !important }}"
-    style = f"<style>@container (max-width: {limit - 1}px) {{ {rule} }}</style>"
+    style = f"<style>@container (max-width: {least - 1}px) {{ {rule} }}</style>"
     both = boxed(wide, "tc-wide") + boxed(narrow, "tc-narrow", ";display:none")
-    return f'{style}<div class="tc-both"><div class="tc-{limit}">{both}</div></div>'
+    return f'{style}<div class="tc-both"><div class="tc-{least}">{both}</div></div>'

@@ -37,7 +37,7 @@ def attention() -> Drawing:
         d.arrow((end, 115), (x, 115))
     d.text(275, 62, "scores (T_q, T_k)", "small")
     d.text(505, 190, "masks", "strong")
-    d.text(505, 212, "non-zero = disallowed", "small")
+    d.text(505, 212, "non-zero = forbidden", "small")
     d.arrow((505, 178), (505, 145))
     d.text(765, 62, "weights (T_q, T_k), rows sum to 1", "small")
     d.text(845, 190, "V", "strong")

@@ -59,16 +59,18 @@ def error_figure(error: "Incorrect") -> "AltFigure":
         for name, size in zip(names[1:], difference.shape[1:], strict=True)
     ]
     wide = columns > 2 * rows  # wide panels are stacked vertically
-    across, down = (1, len(shown)) if wide else (len(shown), 1)
-    scale = max(0.04, min(0.22, 6 / (columns * across), 5 / (rows * down)))
+    across = 1 if wide else 2 if len(shown) == PANELS else len(shown)  # four in a row are too wide for a notebook
+    down = len(shown) // across
+    grid = (down, across, rows, columns)
+    scale = max(0.04, min(0.22, 4 / (columns * across), 5 / (rows * down)))
     return show_heatmaps(
-        panels[:, None] if wide else panels[None],
+        panels.reshape(grid),
         xlabel=labels[1],
         ylabel=labels[0] or "row",
         titles=titles,
         figsize=(1.6 + across * (0.5 + scale * columns), 0.9 + down * (0.5 + scale * rows)),
         cmap="viridis",
-        masks=masks[:, None] if wide else masks[None],
+        masks=masks.reshape(grid),
         limits=(0, max(float(np.nanmax(panels, initial=0)), 1e-12)),
         label="differs" if whole else "|got - expected|",
     )

@@ -4,7 +4,8 @@ import atexit
 import hashlib
 import os
 import re
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,8 +73,9 @@ class Desk:
         return self._grade(stage, folder)
 
     def _grade(self, stage: Stage, folder: Path) -> Report:
-        before = self._digest(stage, folder)
+        before, start = self._digest(stage, folder), time.monotonic()
         report = self.session.grade(folder, [stage])
+        report = replace(report, seconds=time.monotonic() - start)  # as long as the student waited
         if not report.faulty:
             # A test is "not started" if one part is not written, even if its other parts have passed.
             begun = report.points > 0 or any(test.status != "not started" for test in report.tests)

@@ -33,7 +33,7 @@ def test_the_class_report_counts():
         "Hidden tests seed 77 Confinement confined Time per submission median 2.0 s, slowest 1 min 30 s ( cleo )"
         in seen
     )
-    assert "mha.x Your table is <b>empty</b>. Where to read again Read section 3.5 again. 1 (33%) 2" in seen
+    assert "mha.x Your table is <b>empty</b>. Why, and where to read Read section 3.5 again. 1 (33%) 2" in seen
     assert "1 failed test of the class looks like none of them" in seen
     # test_a: 0, 4, 4 against 2.5, 5.5, 1.5 in everything else.
     assert f"Title of test_a. test_a 4 67% {signed(np.corrcoef([0, 4, 4], [2.5, 5.5, 1.5])[0, 1])}" in seen

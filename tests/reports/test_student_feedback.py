@@ -79,7 +79,7 @@ def test_hints_come_in_two_strengths_and_once():
     seen = text_of(page)
     assert seen.count("Your table is <b>empty</b>.") == 1
     assert "Same cause as in “Title of test_known”." in seen
-    assert re.search(r"<details><summary>Where to read again</summary>\s*<p>Read section 3.5 again.</p>", page)
+    assert re.search(r"<details><summary>Why, and where to read</summary>\s*<p>Read section 3.5 again.</p>", page)
 
 
 def test_a_line_after_a_gap_is_not_shown_as_wrong():

@@ -22,7 +22,7 @@ def test_the_verdict_is_a_table_with_folded_details(kernel):
     words = " ".join(page.words.split())
     assert f"Stage 1: {of(WRONG_MASK, FULL['mha'])} points" in words
     assert WRONG_MASK_HINT in words
-    assert words.count("Where to read again") == 1  # the other tests refer to it
+    assert words.count("Why, and where to read") == 1  # the other tests refer to it
     assert "Same cause as in" in words
     assert [th["scope"] for th in page.all("th")][:4] == ["col"] * 3 + ["row"]
     assert not any("open" in details for details in page.all("details"))
