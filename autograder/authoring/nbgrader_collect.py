@@ -57,6 +57,16 @@ def extract(download: Path, folder: Path, known: Assignment) -> dict[str, str]:
             missed[found.student] = submission.review[0]
         for name, content in submission.kept.items():
             path = folder / found.student / name
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(content)
+            try:
+                path.parent.mkdir(exist_ok=True)
+                path.write_bytes(content)
+            except OSError as error:  # for instance a name that this system does not allow
+                missed[found.student] = f"cannot be written: {error.strerror}"
+        there = {path.rpartition("/")[2] for path, _ in submission.left}
+        unread = {f"{module}.py": why for module, why in submission.unreadable.items()}
+        missed |= {
+            f"{found.student}/{name}": why
+            for name, why in unread.items()
+            if submission.kept and name in there - submission.kept.keys()
+        }
     return missed

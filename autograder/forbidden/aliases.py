@@ -18,7 +18,6 @@ BINDING = (
 # Nodes that bind a name, besides `ast.Name`, and the field with that name.
 NAMING: dict[type[ast.AST], str] = {
     ast.arg: "arg",
-    ast.alias: "asname",
     ast.ExceptHandler: "name",
     ast.FunctionDef: "name",
     ast.AsyncFunctionDef: "name",
@@ -206,6 +205,8 @@ def _bound(node: ast.AST) -> str | None:
     """Return the name that a node binds, if any."""
     if isinstance(node, ast.Name):
         return None if isinstance(node.ctx, ast.Load) else node.id
+    if isinstance(node, ast.alias):
+        return node.asname or node.name.partition(".")[0]
     field = NAMING.get(type(node), "")
     return getattr(node, field) if field else None
 

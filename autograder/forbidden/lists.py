@@ -33,14 +33,18 @@ PACKAGES_OF_TORCH = _words("torch.nn.modules torch.optim torch.utils")  # whose 
 UNUSUAL_IN_TORCH = {f"torch.{name}" for name in _words("load jit fx export overrides serialization get_device_module")}
 
 USUAL = _words(
-    """__future__ abc bisect cmath collections contextlib copy dataclasses enum functools gc heapq inspect itertools
-    logging math matplotlib numbers numpy operator random re string sys time torch types typing typing_extensions
-    warnings"""
+    """__future__ abc bisect cmath collections contextlib copy dataclasses einops enum functools gc heapq inspect
+    itertools logging math matplotlib numbers numpy operator random re string sys time torch tqdm types typing
+    typing_extensions warnings"""
 )
 # The modules that a submission can import when it is graded, besides the standard library and its own. A separate rule
 # forbids the grader itself.
 LIBRARIES = _words(
     "autograder course einops functorch matplotlib mpl_toolkits numpy pylab torch tqdm typing_extensions"
+)
+# Names of the standard library's modules that libraries have for parts of their own.
+OF_LIBRARIES = _words(
+    "array chunk code copy multiprocessing profile random select signal string struct test token trace types typing uu"
 )
 READY_LIBRARIES = _words(
     """fairseq flash_attn flax jax keras tensorflow timm torchaudio torchtext torchtune torchvision transformers
@@ -59,12 +63,12 @@ FORBIDDEN_IN = {
     "sys": {"modules", "_getframe", "meta_path", "path_hooks", "settrace", "setprofile", "_current_frames"},
     "logging": {"config"},
     "pickle": {"load", "loads", "Unpickler"},
-    "operator": {"attrgetter", "methodcaller"},
-    "types": {"CodeType", "FunctionType", "LambdaType", "MethodType"},
+    "types": {"CodeType"},
     "typing": {"get_type_hints"},
     "typing_extensions": {"get_type_hints"},
     "testing": {"measure", "rundocs", "runstring"},  # of NumPy
 }
+NOTED_IN = {"operator": {"attrgetter", "methodcaller"}, "types": {"FunctionType", "LambdaType"}}
 CALLS_BY_STRING = {"eval", "exec", "compile", "__import__", "__builtins__", "__loader__", "__spec__"}
 # Functions that take a library as an argument without exposing it, or that have their own rule.
 ASKED_ABOUT = {"hasattr", "vars", "getattr", "setattr", "delattr"}
@@ -75,11 +79,12 @@ FILES = _words(
 )
 FILES_OF_LIBRARIES = {"load", "save"}
 NAMESPACES = {"globals", "locals", "vars"}
-HOOKS = {"__match_args__", "__instancecheck__", "__subclasscheck__"}
+HOOKS = {"__match_args__", "__instancecheck__", "__subclasscheck__", "__torch_function__", "__torch_dispatch__"}
+INTERCEPTING = {"TorchDispatchMode", "TorchFunctionMode"}  # they hand every operation to their owner, in any module
 BY_NAME = {"getattr", "setattr", "delattr"}
 LEADING_ATTRIBUTES = _words(
     """__globals__ __builtins__ __subclasses__ __loader__ __spec__ f_globals f_builtins f_locals f_back
-    tb_frame gi_frame cr_frame ag_frame attrgetter methodcaller"""
+    tb_frame gi_frame cr_frame ag_frame"""
 )
 # As above, but only noted if the student has defined the name.
 LEADING_OR_OWN = _words(
@@ -87,7 +92,8 @@ LEADING_OR_OWN = _words(
     builtins importlib ctypes cpp_extension CompilationUnit get_field"""
 )
 USUAL_PRIVATE = _words("_version _parameters _buffers _modules _replace _asdict _fields")  # of tensors, modules, tuples
-MODULES_BEHIND = {"sys", "gc", "inspect", "ops"}  # only noted, since other objects may have attributes of these names
+# Only noted, since other objects may have attributes of these names.
+MODULES_BEHIND = {"sys", "gc", "inspect", "ops", "attrgetter", "methodcaller"}
 USUAL_DUNDERS = _words(
     """__init__ __call__ __name__ __class__ __doc__ __version__ __len__ __getitem__ __setitem__ __iter__ __next__
     __repr__ __str__ __enter__ __exit__ __eq__ __post_init__ __qualname__ __setattr__ __add__ __mul__ __matmul__

@@ -28,13 +28,17 @@ from autograder.forbidden.lists import (
     FORBIDDEN_IN,
     HARMLESS_IN,
     HOOKS,
+    INTERCEPTING,
     LEADING_ANYWHERE,
     LEADING_ATTRIBUTES,
     LEADING_OR_OWN,
+    LIBRARIES,
     MASK,
     MODULES_BEHIND,
     MODULES_OF_TORCH,
     NAMESPACES,
+    NOTED_IN,
+    OF_LIBRARIES,
     OF_TORCH,
     PACKAGES_OF_TORCH,
     PARTS_OF_TORCH,
@@ -52,7 +56,6 @@ from autograder.forbidden.parts import named, named_arguments
 from autograder.forbidden.search_budget import parsed
 
 WORD = re.compile(r"\w+")
-WITHIN = re.compile(r".*\.(?=torch\.)")  # before the last torch: torch.nn.functional.torch is torch
 DEPTH = 50_000  # recursion limit of the search, which is pure Python: more than any parsed syntax tree needs
 MAX_LARGE = 3  # unsearched statements to report
 LONGEST = 200  # characters of a name or message, so that all findings fit into a reply
@@ -98,6 +101,7 @@ def check_modules(
     return findings, copied
 
 
+ASSEMBLED = (ast.BinOp, ast.JoinedStr, ast.Subscript, ast.Call)  # what `fold` may evaluate
 VALUES = (ast.Name, ast.Attribute, ast.IfExp, ast.BoolOp, ast.NamedExpr)  # expressions that may refer to a library
 # Positions in which a value is not stored anywhere, or in which the enclosing node is examined instead.
 WITHOUT_VALUE: set[tuple[type[ast.AST], str]] = {
@@ -234,7 +238,7 @@ class Search:
 
     def _kept(self, node: ast.AST, origins: Iterable[str]) -> None:
         """Report the libraries among some names."""
-        for origin in self._foreign(origins):
+        for origin in map(_from_last_torch, self._foreign(origins)):
             package, _, name = origin.rpartition(".")
             of_torch = origin.startswith("torch.") and (name in MODULES_OF_TORCH or _module_of_torch(package, name))
             if origin in self.libraries or of_torch:
@@ -245,7 +249,7 @@ class Search:
 
     def _FunctionDef(self, node: ast.FunctionDef) -> None:
         if node.name in HOOKS:
-            self.report(node, f"{node.name} changes what a comparison with a class does", forbidden=False)
+            self.report(node, f"{node.name} intercepts comparisons or operations", forbidden=False)
 
     def _Import(self, node: ast.Import) -> None:
         for name in node.names:
@@ -281,7 +285,7 @@ class Search:
 
     def _member(self, node: ast.AST, module: str, name: str) -> None:
         """Check a name taken from a module."""
-        path = WITHIN.sub("", f"{module}.{name}")
+        path = _from_last_torch(f"{module}.{name}")
         module = path.rpartition(".")[0]
         top = module.split(".")[0]
         if top == "torch":
@@ -303,6 +307,8 @@ class Search:
         harmless = HARMLESS_IN.get(top)
         if name in FORBIDDEN_IN.get(module.rpartition(".")[2], ()) or (harmless and name not in harmless):
             self.report(node, f"{path} gives indirect access to names")
+        elif name in INTERCEPTING | NOTED_IN.get(module.rpartition(".")[2], set()):
+            self.report(node, f"{_short(path)} is not needed for this course", forbidden=False)
         # Modules expose the modules that they import: warnings.sys, enum.bltns.
         exposed = exposed_module(module, name) if module else ""
         if module and (exposed or name.lstrip("_")) in LEADING_ANYWHERE | {"sys", "gc", "inspect"}:
@@ -327,6 +333,9 @@ class Search:
         foreign = self._foreign(origins)
         for origin in foreign:
             self._member(node, origin, name)
+        sets = isinstance(node, ast.Call) or isinstance(getattr(node, "ctx", None), ast.Store)
+        if sets and (parts := [part for part in self.parts if part.endswith(f"({name})")]):
+            self.ready(node, name, forbidden=False, parts=parts)  # an argument that is set later, as an attribute
         own = name in self.defined or self.names.is_self(base)
         unknown = not (foreign or self.names.is_self(base) or (origins and origins <= self.modules))
         open_base = unknown and not own
@@ -464,10 +473,12 @@ class Search:
 
     def _text(self, node: ast.expr) -> None:
         """Check that a string assembled from pieces is not the name of a ready-made part."""
+        inside = {id(child) for child in ast.iter_child_nodes(node) if isinstance(child, ASSEMBLED)}
         if id(node) in self.done:
+            self.done |= inside
             return
-        self.done |= {id(child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.BinOp)}
         text = fold(node) or ""
+        self.done |= inside if text else set()
         name = text.rpartition(".")[2]
         if READY.fullmatch(name) or READY_OR_OWN.fullmatch(name):
             self.report(node, f"the name of the ready-made part {name} is assembled from pieces")
@@ -488,10 +499,17 @@ def _module_of_torch(package: str, name: str) -> bool:
     return package in PACKAGES_OF_TORCH and name.islower()
 
 
+def _from_last_torch(path: str) -> str:
+    """Cut off what comes before the last torch: torch.nn.functional.torch is torch."""
+    return path[max(0, f".{path}.".rfind(".torch.")) :]
+
+
 @functools.cache
 def exposed_module(path: str, name: str) -> str:
-    """Return the name of a different module that a usual module of the standard library exposes, or ""."""
+    """Return the name of a different module that a usual module exposes, or ""."""
     top, *rest = path.split(".")
+    if top in LIBRARIES:
+        return name if name in sys.stdlib_module_names - OF_LIBRARIES else ""
     if top not in USUAL & sys.stdlib_module_names:
         return ""
     value: Any = importlib.import_module(top)

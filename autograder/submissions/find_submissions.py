@@ -455,7 +455,7 @@ def _without_repository(names: list[str], place: str, chosen: Sequence[Assignmen
         classroom, found, _ = names[0].partition(f"-{assignment.name}-")
         collected += [f"{classroom}{found}"] if found else []
     for prefix in (*(f"{assignment.name}-" for assignment in chosen), *collected):
-        if names and all(name.startswith(prefix) and name != prefix for name in names):
+        if names and all(name.startswith(prefix) and name.removeprefix(prefix).strip(". ") for name in names):
             return [name.removeprefix(prefix) for name in names]
     return names
 

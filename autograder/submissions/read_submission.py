@@ -187,10 +187,11 @@ def _kept(
     for path in listing.files:
         place = PurePosixPath(path)
         name, number = without_number(place.name)
-        if name in names:
+        if name in names and not listing.files[path]:
             candidate = (str(place.parent) == chosen, not number, number), path
             best[name] = max(best.get(name, candidate), candidate)
-    paths = {f"{module}.py": str(PurePosixPath(chosen, file)) for module, file in modules.items()}
+    places = {f"{module}.py": str(PurePosixPath(chosen, file)) for module, file in modules.items()}
+    paths = {name: path for name, path in places.items() if not listing.files[path]}
     kept = {}
     for name, path in (paths | {name: path for name, (_, path) in best.items()}).items():
         with contextlib.suppress(Unreadable):

@@ -23,7 +23,7 @@ from autograder.forbidden.parts import named, part, plain
 from autograder.worker.ready_made_parts import FUSED, MODULES, WHY, ReadyMade
 
 USED = re.compile(r"\bnn\.(\w+)\b(?!\.)")  # modules of torch used in a stand-in's code; compiled before the forks
-WORD = re.compile(r"\w+")
+OF_TORCH = re.compile(r"\b(?:F|nn|torch)\.(\w+)")  # what a stand-in's code takes from torch
 FROM_STANDINS = re.compile(r"_?scaled_dot_product_\w*")  # operators that calls to F in a stand-in may use
 REFUSING = "__ready_made__"  # a name added to the globals of torch's functions
 
@@ -98,7 +98,7 @@ def disable(standins: Iterable[str]) -> None:
 
 def disable_parts(forbids: Iterable[str], standins: Iterable[str]) -> None:
     """Disable the operators of the parts that a stage forbids, except parts named in a stand-in."""
-    words = {plain(word) for text in standins for word in set(WORD.findall(text))}
+    words = {plain(word) for text in standins for word in set(OF_TORCH.findall(text))}
     parts = [written for written in forbids if not part(written).argument and part(written).name not in words]
     names = [name for name in ATEN if parts and named(name.partition(".")[0], parts)]
     _take_kernels([operator for name in names for operator in _kernels(name)])

@@ -66,6 +66,11 @@ ANSWERS = {
     "fused rms": ("modern", RMS, "M.torch.ops.aten._fused_rms_norm(x, self.weight.shape, self.weight, self.eps)[0]"),
     "rms": ("modern", RMS, "M.F.rms_norm(x, self.weight.shape, self.weight, self.eps)"),
 }
+# The loss with smoothing that is set later: in the text only.
+SET_LATER = [
+    "loss = nn.CrossEntropyLoss()\nloss.label_smoothing = 0.1\n",
+    "loss = nn.CrossEntropyLoss()\nsetattr(loss, 'label_smoothing', 0.1)\n",
+]
 UNSEEN = {"by position", "a number that differs from none", "loss module", "method of the base"}  # by the search
 
 
@@ -89,6 +94,12 @@ def test_the_search_names_the_line(name, workers):
     found = check_submission(submission, VARIANTS, workers)
     assert list(found.forbidden) == [stage]
     assert "return torch" in found.forbidden[stage][0].text
+
+
+@pytest.mark.parametrize("text", SET_LATER)
+def test_an_argument_that_is_set_later_is_noted(text, workers):
+    found = check_submission(Submission("", {**SOURCES, "training": SOURCES["training"] + text}), VARIANTS, workers)
+    assert "label_smoothing" in str(found.forbidden["training"])
 
 
 @pytest.mark.parametrize("name", ANSWERS)

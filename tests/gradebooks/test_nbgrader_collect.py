@@ -14,6 +14,14 @@ from autograder.submissions.read_submission import read_submission
 from tests.support.nbgrading import ASSIGNMENT, NAME, ROOT, SOLUTIONS, Course
 
 
+def zip_of(**files: bytes) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return data.getvalue()
+
+
 def extracted(folder: Path, *paths: str) -> tuple[dict[str, str], dict[str, str]]:
     """For a download with these files, each extracted file with the path that it came from; what is missed, and why."""
     for path in paths:
@@ -97,18 +105,28 @@ def test_what_is_not_collected_is_named_with_the_reason(tmp_path):
     assert missed["empty"] == "nothing was handed in"
 
 
+def test_no_name_leads_out_of_the_folder_and_none_ends_the_command(tmp_path):
+    names = (
+        "transformer-../pe.py",
+        "transformer-./pe.py",
+        f"{chr(0x1F600) * 75}/pe.py",
+        "transformer-anna/pe.py",
+        "transformer-ben/mha.py",
+    )
+    archive = tmp_path / "archive" / "class.zip"
+    archive.parent.mkdir()
+    archive.write_bytes(zip_of(**dict.fromkeys(names, b"x = 1"), **{"transformer-ben/pe.py": bytes(5_000_000)}))
+    (tmp_path / "extracted").mkdir()
+    missed = extract(archive.parent, tmp_path / "extracted", ASSIGNMENT)
+    found = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.py")}
+    assert found == {f"extracted/transformer-{name}" for name in ("../pe.py", "./pe.py", "anna/pe.py", "ben/mha.py")}
+    assert sorted(missed) == ["transformer-ben/pe.py", chr(0x1F600) * 75]
+
+
 def test_the_ids_of_moodle_lead_back_to_moodle():
     for name in ("Frank Oz_11", "Frank Oz_11_assignsubmission_file_"):
         assert (name_in(name), number_in(name)) == ("Frank Oz", "11")
     assert number_in("anna") == ""
-
-
-def zip_of(**files: bytes) -> bytes:
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return data.getvalue()
 
 
 def test_the_command_collects_every_layout_and_names_the_others_last(tmp_path):

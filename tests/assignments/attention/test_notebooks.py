@@ -102,7 +102,7 @@ SOLVED = {
         ("shifts-shown", r"(?s)shifted .*e-0[67].*turned .*e-0[67].*large .*e-01", "shifts", r"the weights change"),
     ],
     "2_scoring.ipynb": [
-        ("prefer", r"dot product of [^%]* 1\d%", "prefer-read", r"about 15 and 33 out of 100"),
+        ("prefer", r"dot product of [^%]* 1\d%", "prefer-read", r"about one of six and one of three"),
         ("prefer", r"additive of [^%]* (8[7-9]|9\d)%", "prefer-read", r"about\s+90"),
         (
             "see-cost-measured",
