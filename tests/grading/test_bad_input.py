@@ -15,7 +15,6 @@ from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.source_text import source_text
 from autograder.submissions.untrusted_files import Unreadable
 from autograder.worker.exception_report import syntax_words
-from tests.support.quick import some
 
 ASSIGNMENT = assignment("transformer")
 SOURCES = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
@@ -174,20 +173,14 @@ def test_a_changed_constructor_is_told():
     assert other_weights("RuntimeError: other", given=True) == "RuntimeError: other"
 
 
-CHANGED = {
-    "mha": ("super().__init__()", "super().__init__()\n        self.register_buffer('cache', torch.zeros(3))", True),
-    "pe": ("super().__init__()", "super().__init__()\n        self.weight = nn.Parameter(torch.zeros(3))", False),
-}
-
-
-@pytest.mark.parametrize("stage", some(CHANGED, every=2))
-def test_an_extra_buffer_is_named(workers, stage):
-    old, new, given = CHANGED[stage]
-    sources = {**SOURCES, stage: SOURCES[stage].replace(old, new, 1)}
-    report = grade(Submission("", sources), ASSIGNMENT, workers, [ASSIGNMENT.stage(stage)])
+def test_an_extra_buffer_is_named(workers):
+    changed = SOURCES["mha"].replace(
+        "super().__init__()", "super().__init__()\n        self.register_buffer('cache', torch.zeros(3))", 1
+    )
+    report = grade(Submission("", {**SOURCES, "mha": changed}), ASSIGNMENT, workers, [ASSIGNMENT.stage("mha")])
     messages = [test.message for test in report.tests if "extra parameter or buffer: " in test.message]
     assert messages
-    assert all(("constructors are given" in message) == given for message in messages)
+    assert all("constructors are given" in message for message in messages)
 
 
 # Printing

@@ -112,7 +112,8 @@ def test_each_fault_has_its_message_and_costs_its_own_stage(workers, fault):
     tests = [test for test in report.tests if test.stage == "mha"]
     assert tests[0].status == status
     assert message in tests[0].message
-    assert points(report) == {**FULL, "mha": PROJECTIONS if old else 0}
+    masks = 12 * (fault == "values")  # in a result with one wrong offset, the masks can still be judged
+    assert points(report) == {**FULL, "mha": (PROJECTIONS + masks) * bool(old)}
 
 
 NO_MODULE = {

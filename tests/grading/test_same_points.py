@@ -27,10 +27,12 @@ def with_innocent_code(seed):
     name = chance.choice(sorted(programs))
     sources = dict(programs[name][0].sources)
     module = chance.choice(sorted(sources))
-    text = sources[module].rstrip("\n") + "\n\n\n" + IMPORTS
-    for number, body in enumerate(chance.sample(HARMLESS, 3)):
-        text += f"\n\ndef beside_{number}():\n{textwrap.indent(body, '    ')}\n\n\nbeside_{number}()\n"
     stages = [stage for stage in chosen.stages if module in stage.modules]  # the others never run this text
+    forbidden = [part.rpartition(".")[2] for stage in stages for part in stage.forbids]
+    bodies = [body for body in HARMLESS if not any(part in body for part in forbidden)]
+    text = sources[module].rstrip("\n") + "\n\n\n" + IMPORTS
+    for number, body in enumerate(chance.sample(bodies, 3)):
+        text += f"\n\ndef beside_{number}():\n{textwrap.indent(body, '    ')}\n\n\nbeside_{number}()\n"
     return chosen, stages, Submission(name, {**sources, module: text}), f"{seed}: {name}, {module}.py"
 
 
