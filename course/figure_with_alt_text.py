@@ -72,9 +72,18 @@ def image(figure: Figure, alt: str, dpi: int, shown: int = 0, **saving: Any) -> 
     left = 0.0
     if saving.get("bbox_inches") == "tight":
         left = figure.get_tightbbox().x0 - rcParams["savefig.pad_inches"]
-    panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
-    spans = {tuple(round((x / figure.dpi - left) * dpi) for x in axes.get_window_extent().intervalx) for axes in panels}
-    stacked = {} if figure.subfigs else stack(pictures, sorted(spans), round(STRIP / scale), round(TALL / scale))
+    columns: dict[tuple[int, int], list[tuple[int, int]]] = {}  # panels below each other, and the same with labels
+    for axes in figure.axes:
+        if axes.get_label() != "<colorbar>":
+            panel = axes.get_window_extent()
+            boxes = [
+                (round((box.x0 / figure.dpi - left) * dpi), round((box.x1 / figure.dpi - left) * dpi))
+                for box in (panel, axes.get_tightbbox() or panel)
+            ]
+            columns.setdefault(boxes[0], []).append(boxes[1])
+    spans = sorted(columns)
+    outer = [(min(start for start, _ in columns[span]), max(end for _, end in columns[span])) for span in spans]
+    stacked = {} if figure.subfigs else stack(pictures, spans, outer, round(STRIP / scale), round(TALL / scale))
     if not stacked:
         return STYLE + boxed(wide)
     return STYLE + two_forms(wide, _tags(stacked, alt, scale, least), round(_width(pictures["light"]) * scale * least))

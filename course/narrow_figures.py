@@ -14,12 +14,19 @@ if TYPE_CHECKING:
 FRAME = 4  # pixels: the frame of a panel, which is not part of its labels
 
 
-def stack(pictures: Mapping[str, bytes], spans: Sequence[tuple[int, ...]], most: int, tallest: int) -> dict[str, bytes]:
+def stack(
+    pictures: Mapping[str, bytes],
+    spans: Sequence[tuple[int, int]],
+    outer: Sequence[tuple[int, int]],
+    most: int,
+    tallest: int,
+) -> dict[str, bytes]:
     """Cut pictures of a figure (PNG files) between its columns of panels; return them with the pieces stacked.
 
     Args:
         pictures: the variants of the figure by name, of equal size. The first one is on white.
         spans: where each column of panels begins and ends, in pixels, from left to right.
+        outer: the same with the panels' labels.
         most: the maximum width of a row in pixels. A row contains as many columns as fit, at least one.
         tallest: the greatest height in pixels.
 
@@ -32,7 +39,7 @@ def stack(pictures: Mapping[str, bytes], spans: Sequence[tuple[int, ...]], most:
 
     pixels = {name: np.asarray(Image.open(io.BytesIO(data)).convert("RGBA")) for name, data in pictures.items()}
     first = next(iter(pixels.values()))
-    cuts = _cuts(first, spans)
+    cuts = _cuts(first, outer)
     if not cuts:
         return {}
     labels = (0, spans[0][0] - FRAME) if _shared(first, spans, cuts) else (0, 0)
@@ -48,13 +55,13 @@ def stack(pictures: Mapping[str, bytes], spans: Sequence[tuple[int, ...]], most:
     return {name: _png(_stacked(array, rows)) for name, array in pixels.items()}
 
 
-def _cuts(white: "np.ndarray", spans: Sequence[tuple[int, ...]]) -> list[int]:
+def _cuts(white: "np.ndarray", outer: Sequence[tuple[int, int]]) -> list[int]:
     """Return where to cut, from left to right: in the widest empty gap between neighbouring columns of panels."""
     import numpy as np
 
     empty = np.asarray((white[..., :3] == 255).all(axis=(0, 2)))
     cuts = [0]
-    for (_, end), (start, _) in itertools.pairwise(spans):
+    for (_, end), (start, _) in itertools.pairwise(outer):
         found = np.flatnonzero(empty[end:start]) if start > end else np.array([])
         if not len(found):
             return []
@@ -64,7 +71,7 @@ def _cuts(white: "np.ndarray", spans: Sequence[tuple[int, ...]]) -> list[int]:
     return [*cuts, white.shape[1]] if len(cuts) > 1 else []
 
 
-def _shared(white: "np.ndarray", spans: Sequence[tuple[int, ...]], cuts: Sequence[int]) -> bool:
+def _shared(white: "np.ndarray", spans: Sequence[tuple[int, int]], cuts: Sequence[int]) -> bool:
     """Whether only the first column has labels on its left."""
     import numpy as np
 

@@ -48,7 +48,7 @@ class Table:
         self.caption = caption
 
     def _repr_html_(self) -> str:
-        style = "text-align: left"
+        style = "text-align: left; padding: 0.25em 0.75em"  # some pages allow no style sheets, or have their own
         head = "".join(f'<th scope="col" style="{style}">{html.escape(cell)}</th>' for cell in self.header)
         body = "".join(
             "<tr>" + "".join(f'<td style="{style}">{_html(cell)}</td>' for cell in row) + "</tr>" for row in self.rows

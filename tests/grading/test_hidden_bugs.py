@@ -15,7 +15,6 @@ from tests.support.quick import some
 # Lines of the solution.
 KEY_MASK = "key_padding_mask[:, None, None, :] != 0"
 LENGTHS = "length_to_padding_mask(src_lengths, device=src.device)"
-SELF_ATTENTION = "(x, x, x, self_attn_padding_mask, self_attn_mask)"
 SOURCE_MASK, SOURCE = "encoder_padding_mask=src_padding_mask,\n        )", "encoder_out=enc_output,"
 NEXT_CACHE, KEEP = "cache=None if cache is None else cache[index],", "new_cache.append(x)"
 STOP = "next_token.item() == self.eos_idx"
@@ -43,13 +42,10 @@ BUGS = [
     ),
     Bug("mask changed", "mha", "mha", KEY_MASK, KEY_MASK.replace("[", ".ne_(0)[", 1), 1, "changes its argument"),
     Bug("fill with -35", "mha", "mha", "torch.finfo(scores.dtype).min", "-35.0", 2, "masked keys have weight"),
-    Bug("W_o left out", "mha", "mha", "return self.W_o(x)", "return x", 4, "forward: right shape, wrong"),
+    Bug("W_o left out", "mha", "mha", "return self.W_o(x)", "return x", 3, "forward: right shape, wrong"),
     Bug("size of the visible test", "pe", "pe", "/ d_model)", "/ 32)", 1, "wrong values"),
     Bug("one row short", "pe", "pe", "T > self.max_seq_length", "T >= self.max_seq_length", 1, "ValueError"),
     Bug("padding by token", "encoder", "transformer", LENGTHS, "(src == 1).long()", 1, "wrong values"),
-    Bug(
-        "own padding mask dropped", "decoder", "decoder", SELF_ATTENTION, "(x, x, x, None, self_attn_mask)", 1, "wrong"
-    ),
     Bug(
         "no source mask in training",
         "decoder",

@@ -58,7 +58,7 @@ def test_a_table_is_html_and_text():
 
 def test_a_table_leads_to_the_notebooks_that_it_names():
     table = Table(["notebook", "points"], [[Link("1_mha.ipynb"), 7.5]])
-    assert '<td style="text-align: left"><a href="1_mha.ipynb">1_mha.ipynb</a></td>' in table._repr_html_()
+    assert '<a href="1_mha.ipynb">1_mha.ipynb</a></td>' in table._repr_html_()
     assert "1_mha.ipynb  7.5" in repr(table)
 
 
