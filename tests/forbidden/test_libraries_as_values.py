@@ -1,6 +1,7 @@
 """The source check and libraries as values: what goes where no name can be followed is noted, whatever takes it."""
 
 import importlib
+import itertools
 import sys
 from types import ModuleType
 
@@ -153,18 +154,196 @@ def test_other_ways_to_names_are_noted(text):
     assert any(found(text))
 
 
+def test_a_module_inside_another_is_known_whatever_its_name():
+    known = 0
+    for name in sorted(USUAL & sys.stdlib_module_names):
+        module = importlib.import_module(name)
+        for attribute, value in list(vars(module).items()):
+            if isinstance(value, ModuleType) and not f"{value.__name__}.".startswith(f"{name}."):
+                known += 1
+                assert any(found(f"import {name}\nx = {name}.{attribute}\n")), (name, attribute)
+                assert any(found(f"from {name} import {attribute} as x\n")), (name, attribute)
+    assert known > 50
+
+
 PUBLIC = {name for name in sys.stdlib_module_names if not name.startswith("_")}
-LIBRARY_MODULES = ["torch", "torch.nn", "torch.nn.functional", "torch.optim", "torch.utils", "numpy", "numpy.ma.core"]
 
 
-@pytest.mark.parametrize("name", [*sorted(USUAL & sys.stdlib_module_names), *LIBRARY_MODULES])
-def test_a_module_inside_another_is_known_whatever_its_name(name):
-    module = importlib.import_module(name)
-    top = name.partition(".")[0]
-    for attribute, value in list(vars(module).items()):
-        both = [f"import {name}\nx = {name}.{attribute}\n", f"from {name} import {attribute} as x\n"]
-        both = both if isinstance(value, ModuleType) else both[:1]
-        if isinstance(value, ModuleType) and value.__name__.partition(".")[0] in sys.stdlib_module_names - {top}:
-            assert all(any(found(text + f"f({name}.{attribute})\n")) for text in both), attribute
-        elif name in LIBRARY_MODULES and attribute in PUBLIC:  # a function, or a part of the library
-            assert found(both[0]) == ([], []), attribute
+@pytest.mark.parametrize(
+    "name", ["torch", "torch.nn", "torch.nn.functional", "torch.optim", "torch.utils", "numpy", "numpy.ma.core"]
+)
+def test_a_module_of_the_standard_library_inside_another_library_is_known(name):
+    """A part of the library itself may have the same name."""
+    for attribute, value in list(vars(importlib.import_module(name)).items()):
+        if attribute in PUBLIC:
+            foreign = isinstance(value, ModuleType) and value.__name__ in PUBLIC
+            assert any(found(f"import {name}\nx = {name}.{attribute}\n")) == foreign, attribute
+            if foreign:
+                assert any(found(f"from {name} import {attribute} as x\n")), attribute
+
+
+@pytest.mark.parametrize("length", [1, 4, 40])
+def test_aliases_are_followed_in_any_order(length):
+    chain = [f"a{number + 1} = a{number}\n" for number in range(length)]
+    blocks = "".join("    " * number + "if x:\n" for number in range(length)) if length < 20 else ""
+    if blocks:
+        lines = ["    " * (length - number) + line for number, line in enumerate(chain)]
+        assert found(f"{HEAD}x, a0 = 1, torch\n{blocks}{''.join(lines)}a{length}._C\n")[0]
+    assert found(f"{HEAD}a0 = torch\n{''.join(reversed(chain))}a{length}._C\n")[0]
+
+
+def test_more_aliases_than_can_be_followed_are_noted():
+    chain = "".join(f"a{number} = {' or '.join(f'a{other}' for other in range(200))}\n" for number in range(200))
+    heads = "".join(f"a{number} = nn.x{number}\n" for number in range(200))
+    assert any("too many aliases" in what for what in found(f"{HEAD}{chain}{heads}")[1])
+
+
+def test_a_name_in_pieces_is_put_together():
+    name = "scaled_dot_product_attention"
+    for cut in range(1, len(name)):
+        for pieces in (
+            f"{name[:cut]!r} + {'_' + name[cut:]!r}[1:]",
+            f"({name!r} + 'x')[:-1]",
+            f"{name[:cut]!r} '' + {name[cut:]!r}",
+        ):
+            assert found(f"{HEAD}x = {pieces}\n")[0], pieces
+    for name in ("__closure__", "__code__", "__globals__", "_getframe"):
+        assert any(f"names {name}" in what for what in found(f"{HEAD}x = {name[:3]!r} + {name[3:]!r}\n")[1])
+        assert any(f"names {name}" in what for what in found(f"{HEAD}x = f({name!r})\n")[1])
+
+
+@pytest.mark.parametrize("name", CRITICAL)
+def test_a_critical_name_is_forbidden_whatever_stands_before_the_dot(name):
+    for before in ("x()", "[sys][0]", "d['a']", "self.m", "(lambda: m)()", "m", "model.layers[0]"):
+        assert found(f"{HEAD}def f(self, m):\n    return {before}.{name}\n")[0], before
+    assert found(f"{HEAD}def f(m):\n    return getattr(m, {name!r})\n")[0]
+    assert found(f"{HEAD}def f(m):\n    match m:\n        case object({name}=x):\n            return x\n")[0]
+
+
+@pytest.mark.parametrize("name", NOTED)
+def test_a_doubtful_name_is_noted_whatever_stands_before_the_dot(name):
+    for before in ("x()", "d['a']", "m", "model.layers[0]"):
+        forbidden, review = found(f"{HEAD}def f(m):\n    return {before}.{name}\n")
+        assert forbidden or review, before
+
+
+def test_names_of_the_student_s_own_are_no_doubt():
+    own = "class A:\n    def __init__(self):\n        self._C = self.modules = self.sys = 1\n    def _x(self): pass\n"
+    for name in ("modules", "_x"):
+        assert found(f"{own}def f(a):\n    return a.{name}\n") == ([], []), name
+    for name in ("_C", "sys"):
+        forbidden, review = found(f"{own}def f(a):\n    return a.{name}\n")
+        assert not forbidden
+        assert review, "another object may have it too"
+        assert found(f"{own}    def f(self):\n        return self.{name}\n") == ([], []), name
+
+
+# Ways in which a student's code can have a name of its own, and read it again.
+OWN = {
+    "member of an enumeration": ("import enum\nclass A(enum.Enum):\n    {} = 1\n", "A.{}"),
+    "field": ("import typing\nclass A(typing.NamedTuple):\n    {}: int = 1\na = A()\n", "a.{}"),
+    "method": ("class A:\n    def {}(self): pass\na = A()\n", "a.{}(1)"),
+    "static method": ("def f(): pass\nclass A:\n    {} = staticmethod(f)\na = A()\n", "a.{}()"),
+    "keyword": ("import types\na = types.SimpleNamespace({}=1)\n", "a.{}"),
+    "class of a module": ("class {}: pass\ndef f(module): return module.{}\nimport sys\n", "f(encoder)"),
+}
+
+
+@pytest.mark.parametrize("way", OWN)
+@pytest.mark.parametrize(
+    "name", ["Transformer", "TransformerEncoder", "scaled_dot_product_attention", "get_field", "_ops"]
+)
+def test_a_name_of_the_student_s_own_is_never_forbidden(way, name):
+    before, used = (text.replace("{}", name) for text in OWN[way])
+    assert not found(f"{before}x = {used}\n")[0]
+    assert found(f"x = f().{name}\n")[0], "nobody has defined it"
+
+
+@pytest.mark.parametrize("path", ["F.torch", "nn.functional.torch", "torch.nn.modules.torch", "torch.cuda.torch"])
+def test_torch_is_torch_in_whatever_module_it_is_found(path):
+    for part in ("ops.aten", "_C._nn", "hub.load", "nn.MultiheadAttention", "jit.script"):
+        assert found(f"{HEAD}x = {path}.{part}\n")[0], part
+
+
+def test_a_function_that_returns_a_module_is_noted():
+    forbidden, review = found(f"{HEAD}x = torch.get_device_module('cpu').torch.ops.aten.gelu_(y)\n")
+    assert forbidden or review
+
+
+def test_honest_uses_of_libraries_are_no_doubt():
+    assert found(HONEST) == ([], [])
+
+
+WAYS = (
+    "import mha\nx = mha.t.{}",
+    "from mha import t\nx = t.{}",
+    "from mha import t as u\nx = u.{}",
+    "import mha as m\nx = m.t.{}",
+)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_library_under_the_name_of_another_module_is_followed(way):
+    assert found(way.format("ops"))[0]
+    assert found(way.format("_C._nn"))[0]
+
+
+FILES = [
+    "open('/etc/passwd')",
+    "print(open)",
+    "np.load('x')",
+    "np.fromfile('x')",
+    "np.loadtxt('x')",
+    "numpy.memmap('x')",
+    "np.lib.format.open_memmap('x')",
+    "torch.load('x')",
+    "torch.save(x, 'x')",
+    "torch.from_file('x')",
+    "Path('/etc/passwd').read_text()",
+    "path.read_bytes()",
+    "x.tofile('y')",
+    "io.open('x')",
+    "logging.FileHandler('x')",
+    "getattr(np, 'fromfile')('x')",
+    "[io][0].open('x')",
+]
+
+
+@pytest.mark.parametrize("way", FILES)
+def test_a_file_that_is_opened_is_noted(way):
+    _, review = found(
+        f"import io, logging\nimport numpy\nimport numpy as np\nimport torch\ndef f(x, path):\n    return {way}\n"
+    )
+    assert any("opens a file" in what or "torch.load" in what for what in review)
+
+
+def test_methods_of_one_s_own_open_no_file():
+    text = "class A:\n    def open(self): pass\n    def load(self): pass\n"
+    assert found(f"{text}    def f(self, a):\n        a.open(), self.load()\n") == ([], [])
+
+
+@pytest.mark.parametrize(("depth", "way"), list(itertools.product((1, 4), ("list", "attribute", "class"))))
+def test_aliases_before_it_change_nothing(depth, way):
+    names = "m0 = torch.nn\n" + "".join(f"m{n + 1} = m{n}\n" for n in range(depth))
+    before, used = PLACES[way]
+    text = f"{HEAD}{names}{before.replace('{}', f'm{depth}')}x = {used.format(f'm{depth}')}\n"
+    assert any("used as a value" in what for what in found(text)[1]), text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'def f(a: "torch._C._VariableFunctions.layer_norm"): return a',
+        'W = "{0.forward.__globals__[torch]}"',
+        'np.testing.measure("box.append(torch._C)")',
+        '@dispatch.register\ndef g(a: "box.append(sys._getframe()) or int"): return a',
+    ],
+)
+def test_code_in_a_string_is_noted(line):
+    """Annotations, formats and some functions run what a string says."""
+    assert any("a string names" in words for words in found(line)[1])
+
+
+def test_a_docstring_may_speak_of_anything():
+    text = '"""This is not torch._C, nor __globals__."""\ndef f(a):\n    """Nor sys._getframe."""\n    return a\n'
+    assert found(text) == ([], [])

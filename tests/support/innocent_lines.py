@@ -33,8 +33,7 @@ ARGUMENTS = (
     *("", "x", "x, x", "x, 1", "x, x, x", "3", "[x, x]", "x, (2, 2)", "f", "m", "f, x", "m.parameters(), 0.1"),
     *("[p], 0.1", "o", "o, 1", "f, (x,)", "m, 'weight'", "'cpu'", "i", "x, i", "n", "n, n"),
 )
-# Ends the worker, waits for somebody, or switches something on that changes all lines after it. The last line: writes a
-# file, or needs torch's compiler, which is hidden because it contains attention (docs/security.md).
+# Ends the worker, waits for somebody, or switches something on that changes all lines after it.
 LEFT_OUT = re.compile(
     r"(numpy|matplotlib\.pyplot)\.(\w+\.)?(test|rundocs|info|ginput|waitforbuttonpress|pause|show_runtime|show_config)"
     r"|torch\.(\w+\.)*(sleep|_sleep|hub\w*|compile_shader|PyTorchFileWriter|PyTorchFileReader|OptionalType|set_vital"
@@ -42,7 +41,6 @@ LEFT_OUT = re.compile(
     r"|course\.(ask|check|explore_\w+|exploring|load|overview|own_modules|show_errors|trained|working_on)"
     r"|timeit\.\w+|typing\.reveal_type|logging\.(shutdown|disable)|torch\.distributed\.(breakpoint|init\w*|rendezvous)"
     r"|torch\.nn\.Module\.share_memory|torch\.Tensor\.(xpu|cuda|mtia|ipu|hpu|module_load|share_memory_)"
-    r"|torch\.(distributed\.FileStore|compiler\.cudagraph_mark_step_begin|func\.linearize)"
 )
 
 # What a module needs to do with every value, and what the names in the lines stand for. No word of OPTIONAL is in it.
