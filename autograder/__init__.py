@@ -16,7 +16,7 @@ def _leave_out_the_current_folder() -> None:
 
 
 def with_project(path: list[str], folder: str) -> list[str]:
-    """Add the project's folder to the end of an import path, but before other copies, such as a server's handout."""
+    """Append the project's folder to an import path, or insert it before other copies, such as a server's handout."""
     copies = (place for place, entry in enumerate(path) if os.path.isdir(os.path.join(entry, "autograder")))
     place = next(copies, len(path))
     return [*path[:place], folder, *path[place:]]

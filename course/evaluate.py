@@ -1,8 +1,8 @@
 """Measure a checkpoint: `python -m course.evaluate --corpus-dir DIR` prints BLEU and chrF on the test sets.
 
 It evaluates both greedy decoding and beam search. The scores are sacreBLEU's (BLEU cased, 13a tokenisation), so they
-are comparable with published scores that have the same signature. The last line gives the number of word pairs in our
-own sentences on which the best cross-attention head agrees with a person.
+are comparable with published scores that have the same signature. The last line gives the number of hand-aligned word
+pairs from our own sentences with which the best cross-attention head agrees.
 """
 
 import argparse

@@ -121,7 +121,7 @@ def _png(figure: Figure, dpi: int, **saving: Any) -> bytes:
 
 @contextmanager
 def _pale(figure: Figure) -> Iterator[None]:
-    """Temporarily replace black and dark grey by a pale colour, on a transparent background.
+    """Temporarily replace black and dark grey with a pale colour, on a transparent background.
 
     Text on a coloured area, in a heatmap or in a box, keeps its colour.
     """

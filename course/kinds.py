@@ -76,7 +76,7 @@ class Kind:
     def translate(
         self, model: Any, sources: list[list[int]], max_tokens: int = 4096, quick: bool = False
     ) -> list[list[int]]:
-        """Translate greedily; `quick` uses a KV cache, otherwise only the model's own code runs."""
+        """Translate greedily, with a KV cache if `quick`, otherwise with the model's own code only."""
         from course.translation.decoding import greedy_decode
 
         return greedy_decode(model, sources, max_tokens, cache=quick)

@@ -20,8 +20,8 @@ def course_folder() -> Path:
     """Return the folder of the course.
 
     It is the folder given by `--course` or by the environment. If neither gives a folder, it is the first folder with a
-    course.toml, from the working directory upwards. If there is none, it is the engine's folder, if that is a course:
-    on a shared server, the handout may be in one place while students work elsewhere.
+    course.toml, from the working directory upwards. Otherwise it is the engine's folder, if that is a course. On a
+    shared server, the handout may be in one place while students work elsewhere.
 
     Raises:
         UserError: if there is no course; the message says what to do.

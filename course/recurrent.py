@@ -72,8 +72,8 @@ def translate_all(model: Any, sources: list[list[int]], max_tokens: int = 4096) 
         max_tokens: the padded size of one batch.
 
     Returns:
-        Predicted token indices without BOS and EOS, in the order of `sources`; for each sentence at most one and a half
-        times the number of source tokens, plus 10.
+        Predicted token indices without BOS and EOS, in the order of `sources`; for each sentence at most 1.5
+        times as many as the source has, plus 10.
     """
     import torch
 

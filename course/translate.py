@@ -45,7 +45,7 @@ class Translator:
     def translate(self, sentence: str) -> str:
         """Translate one sentence.
 
-        Without `max_tokens` the translation has at most one and a half times the number of source tokens, plus 10.
+        Without `max_tokens`, the translation has at most 1.5 times as many tokens as the source, plus 10.
 
         Raises:
             UserError: if the sentence is empty or too long, or a module is not written yet or fails.

@@ -31,7 +31,7 @@ PACKAGES = ("pyproject.toml", "constraints.txt", "environment.yml")
 
 @dataclass
 class Done:
-    """The outcome of an update for all files."""
+    """What an update did with each file."""
 
     replaced: list[str] = field(default_factory=list)
     beside: dict[str, str] = field(default_factory=dict)  # kept file -> the new version next to it

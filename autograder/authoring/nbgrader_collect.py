@@ -17,7 +17,7 @@ STUDENT_FILE = r".*[\\/](?P<student_id>[^\\/]+)[\\/](?P<file_id>[^\\/]+)$"  # of
 
 
 class StudentFiles(ExtractorPlugin):  # type: ignore[misc]
-    """Writes a folder for each student. When the command ends, it names everything else in the download."""
+    """Writes a folder for each student. At the end, the command lists everything else in the download."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -44,7 +44,7 @@ class StudentFiles(ExtractorPlugin):  # type: ignore[misc]
 
 
 def extract(download: Path, folder: Path, known: Assignment) -> dict[str, str]:
-    """Write each student's files into a folder; return the students without files and the unclaimed files, and why.
+    """Write each student's files into a folder; return students without files and unclaimed files, with reasons.
 
     Raises:
         UserError: if there are no submissions.

@@ -117,7 +117,7 @@ def html_of(text: str) -> str:
 
 
 def harmless(html: str) -> str:
-    """Make HTML safe in a reader's browser.
+    """Make HTML safe to show in a reader's browser.
 
     Only links to http, https and relative addresses are kept. Tags that are not allowed are shown as text.
     """

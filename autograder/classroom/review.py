@@ -1,7 +1,7 @@
 """`python -m autograder review DIR`: serve the review page, which saves changes in a results folder.
 
-Reviewers on other machines connect by SSH (`ssh -L 8765:127.0.0.1:8765 HOST`); the server itself cannot be reached from
-the network.
+Reviewers on other machines connect over SSH (`ssh -L 8765:127.0.0.1:8765 HOST`); the server itself cannot be reached
+from the network.
 """
 
 import argparse

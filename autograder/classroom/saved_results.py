@@ -350,7 +350,7 @@ class Records:
 
 
 class Reports(Sequence[Report]):
-    """The reports of a class. They are read on access, since a large class's reports do not fit into memory."""
+    """The reports of a class. They are read on demand, since a large class's reports do not fit into memory."""
 
     def __init__(self, records: Records, students: Sequence[Found]) -> None:
         self._records, self._students = records, students

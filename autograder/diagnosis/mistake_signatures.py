@@ -117,8 +117,8 @@ def name_mistakes(
 ) -> dict[str, Named]:
     """Name the mistake behind the failed tests of a stage.
 
-    A mistake that would fail a passed test is not named. A mistake that explains all failed tests is named for all of
-    them. If there is none, each test is assigned a known mistake that produces the same wrong numbers. If there are
+    A mistake that would make a passed test fail is not named. A mistake that explains all failed tests is named for all
+    of them. If there is none, each test is assigned a known mistake that produces the same wrong numbers. If there are
     several, the one that explains the most tests is chosen. An identical message is not enough here. If different tests
     are assigned different mistakes, all of these are named. The verdict then lists the tests in which the mistake would
     look different.

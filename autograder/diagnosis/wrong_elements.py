@@ -124,8 +124,9 @@ def masked_by(arguments: Iterable[tuple[str, Any]]) -> list[tuple[str, np.ndarra
     The masks explain the error if only these elements are wrong; for ("all T", flags), all of them must be wrong.
 
     A padding mask, or the lengths it is computed from, affects sentences with padding. An attention mask affects the
-    queries that may not attend to every key. A query with only one key to attend to is right whatever its weights are,
-    so the other queries have their own entry. If the arguments include targets (`tgt`), there is also a causal mask.
+    queries that may not attend to every key. If a query may attend to only one key, wrong scores do not change its
+    result, so the other queries have their own entry. If the arguments include targets (`tgt`), there is also a causal
+    mask.
     """
     affected = []
     for name, value in arguments:

@@ -237,7 +237,7 @@ class Search:
         self._kept(node, self.names.resolve(node))
 
     def _kept(self, node: ast.AST, origins: Iterable[str]) -> None:
-        """Report the libraries among some names."""
+        """Report any libraries among these names."""
         for origin in map(_from_last_torch, self._foreign(origins)):
             package, _, name = origin.rpartition(".")
             of_torch = origin.startswith("torch.") and (name in MODULES_OF_TORCH or _module_of_torch(package, name))
@@ -459,7 +459,7 @@ class Search:
             self._names_in(node, node.value)
 
     def _names_in(self, node: ast.AST, text: str) -> None:
-        """Note names in a string: annotations, formats and some functions evaluate strings."""
+        """Report suspicious names in a string, since annotations, formats and some functions evaluate strings."""
         for name in sorted(set(WORD.findall(text))):
             unusual = re.fullmatch("__.*__", name) and name not in USUAL_DUNDERS | DUNDERS_IN_STRINGS
             if name in LEADING_ATTRIBUTES | LEADING_OR_OWN or unusual:
@@ -495,18 +495,18 @@ def _begins_plainly(name: ast.expr) -> bool:
 
 
 def _module_of_torch(package: str, name: str) -> bool:
-    """Whether a name is a module, in a package of torch in which only modules have names in lower case."""
+    """Whether a name is a module in one of the torch packages in which only modules have lower-case names."""
     return package in PACKAGES_OF_TORCH and name.islower()
 
 
 def _from_last_torch(path: str) -> str:
-    """Cut off what comes before the last torch: torch.nn.functional.torch is torch."""
+    """Cut off everything before the last "torch": torch.nn.functional.torch becomes torch."""
     return path[max(0, f".{path}.".rfind(".torch.")) :]
 
 
 @functools.cache
 def exposed_module(path: str, name: str) -> str:
-    """Return the name of a different module that a usual module exposes, or ""."""
+    """Return the name of an unrelated module that can be reached through a usual module, or ""."""
     top, *rest = path.split(".")
     if top in LIBRARIES:
         return name if name in sys.stdlib_module_names - OF_LIBRARIES else ""

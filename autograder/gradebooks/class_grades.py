@@ -143,7 +143,7 @@ def _entries(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def graders(entries: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return a note if students were graded with different versions of the tests; otherwise return no note.
+    """Return a list with a note if students were graded with different versions of the tests; else an empty list.
 
     Args:
         entries: the students' records written by batch.
@@ -163,7 +163,7 @@ def graders(entries: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def reviewed(report: dict[str, Any], decisions: list[Decision]) -> dict[str, Any]:
-    """Apply the staff's changes of points to a report and return it."""
+    """Apply the staff's changes to the points in a report and return it."""
     changed = {decision.test for decision in changing(decisions)}
     for stage in report["stages"]:
         for test in stage["tests"]:

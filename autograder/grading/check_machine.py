@@ -78,7 +78,7 @@ def stored_files() -> Iterator[Finding]:
 
 
 def missing(folder: Path) -> str:
-    """Return the names of files that a checkpoint's list of checksums contains but that are missing, or ""."""
+    """Return the names of files that are missing although a checkpoint's list of checksums contains them, or ""."""
     try:
         lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()
     except OSError as error:

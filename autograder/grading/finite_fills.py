@@ -25,8 +25,8 @@ LIBRARIES = ("math", "torch", "np", "numpy")
 def shown_finite(case: StageTestCase, error: BaseException | None, stage: Stage) -> tuple[Signature, Code] | None:
     """Rerun a test that failed with NaN, with infinities replaced; return the signature and the changed code.
 
-    Return None if the code contains no infinity, or unless the repeated test fails because of wrong numbers. `case` is
-    restored afterwards.
+    Return None if the code contains no infinity, or if the repeated test does not fail because of wrong numbers. `case`
+    is restored afterwards.
     """
     if not isinstance(error, Incorrect) or not isinstance(error.actual, np.ndarray):
         return None

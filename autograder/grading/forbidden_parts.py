@@ -100,7 +100,7 @@ def is_forbidden(finding: Finding, stage: Stage) -> bool:
 
 
 def stages_of(module: str, scope: str, assignment: Assignment) -> list[Stage]:
-    """Return the stages of a line in a module: its function's stage, or else all stages that use the module."""
+    """Return the stages that a line belongs to: its function's stage, or else all stages that use its module."""
     writer = assignment.stage_of(f"{module}.{scope}")
     return [writer] if writer else [stage for stage in assignment.stages if module in stage.modules]
 
@@ -156,7 +156,7 @@ def _found_in(
 
 
 def _finding(forbidden: Any, line: Any, scope: Any, what: Any, parts: Any) -> Finding:
-    """Convert an entry of a worker's answer to a finding.
+    """Convert an entry in a worker's answer to a finding.
 
     Raises:
         ValueError: if it does not have the form of a finding.

@@ -118,7 +118,7 @@ def grade(
 def end_to_end(
     submission: Submission, assignment: Assignment, workers: Workers, clock: Clock | None = None
 ) -> TestResult:
-    """Run one test with only the student's own modules. It earns no points and has the same time limit as a stage."""
+    """Run one test with only the student's own modules. The test earns no points and has a stage's time limit."""
     name = assignment.end_to_end
     stage = next(stage for stage in assignment.stages if name in stage.points)
     share = Share(clock or Clock())

@@ -28,7 +28,7 @@ KEPT, DROPPED = 0.2, 1 - 1e-13
 
 
 class Warned(NamedTuple):
-    """A warning from a visible test: the error, and whether the hidden test of the same name grades it."""
+    """A warning from a visible test: the error, and whether the hidden test of the same name deducts points for it."""
 
     error: Incorrect | StudentFault
     graded: bool
@@ -151,10 +151,10 @@ class StageTestCase(unittest.TestCase):
     def only_warn(self, graded: bool = True) -> Iterator[None]:
         """Turn a failure in the block into a warning that costs no points.
 
-        The warning states whether the hidden test grades this failure.
+        The warning states whether the hidden test deducts points for this failure.
 
         Args:
-            graded: whether the hidden test of the same name grades it; the audit checks this.
+            graded: whether the hidden test of the same name deducts points for it; the audit checks this.
         """
         checks, call = self.checks, self.student.last_call
         try:
@@ -197,7 +197,7 @@ class StageTestCase(unittest.TestCase):
         return masked_by(self.student.last_inputs)
 
     def steady(self) -> None:
-        """Fail if repeating the last call on a new object returns a different result, which explains a wrong result."""
+        """Fail if repeating the last call on a new object gives a different result, since that explains a wrong one."""
         if self.explains and (why := CHANGING.get(self.student.changing(alike))):
             raise Incorrect(why, self.student.last_call)
 
@@ -299,7 +299,7 @@ class StageTestCase(unittest.TestCase):
         return passes
 
     def assert_chance(self, call: Callable[[], Any], where: np.ndarray | None = None) -> None:
-        """Fail if all calls in training mode, with a dropout probability of one half, return the same result.
+        """Fail if all calls in training mode, with a dropout probability of 0.5, return the same result.
 
         With few elements, two calls sometimes drop the same ones: with 8 elements, one pair of calls in 256.
 

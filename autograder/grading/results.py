@@ -134,7 +134,7 @@ def to_json(report: Report) -> dict[str, Any]:
 
 
 def from_json(entry: dict[str, Any]) -> Report:
-    """Convert an object that `to_json` returned back to a report.
+    """Convert an object returned by `to_json` back to a report.
 
     Raises:
         KeyError, TypeError: if it is not a report.

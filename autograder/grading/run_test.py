@@ -151,7 +151,7 @@ def run_test(
 
 
 def _warned(case: StageTestCase, graded: bool) -> list[str]:
-    """Return lines with new warnings, and a sentence that says whether hidden tests grade them (`graded`)."""
+    """Return lines with new warnings, and a sentence that says whether hidden tests deduct points (`graded`)."""
     calls: dict[str, tuple[str, ...]] = {}  # message -> lines, of the first call with this warning
     before = frozenset(case.already_warned or ())
     for error, _ in (warning for warning in case.warnings if warning.graded == graded):
@@ -218,7 +218,7 @@ FEW = 2  # stored sentences for tests that take a long time
 def gets_further(
     case: StageTestCase, error: BaseException, checks: int, student: Student, to_its_end: bool = False
 ) -> tuple[bool, str]:
-    """Check whether a test passes its failed check with a different `Student`. `case` is restored afterwards.
+    """Check whether a test gets past its failed check with a different `Student`. `case` is restored afterwards.
 
     If a smaller call fails in the same way, the test uses only a few sentences.
 
@@ -315,7 +315,7 @@ def _short(error: BaseException | None) -> str:
 
 
 def _places(error: BaseException | None) -> tuple[tuple[str, int], ...]:
-    """Return the student's line at which an exception ended a test."""
+    """Return the line of the student's code at which an exception ended a test."""
     where = error.where[-1:] if isinstance(error, StudentFault) else ()
     return tuple((place.file, place.line) for place in where if place.line)
 

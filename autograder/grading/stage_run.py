@@ -39,7 +39,7 @@ STRICT = False  # whether errors in explanations are raised, as in the grader's 
 
 @contextlib.contextmanager
 def _only_explains() -> Iterator[None]:
-    """Run a block whose failure affects neither points nor messages, but only loses the verdict on lines."""
+    """Run a block; if it fails, only the verdict on lines is lost, and points and messages stay the same."""
     try:
         yield
     except Exception:
@@ -59,7 +59,7 @@ class Attempt(NamedTuple):
 class StageRun:
     """Grades a stage in two steps, `visible` and `finish`, in its own workers.
 
-    An exception in one of the steps is a fault of the grader in this stage; the other stages are still graded.
+    An exception in one of the steps counts as a grader fault in this stage; the other stages are still graded.
 
     Args:
         reported: modules that cannot be imported, each with the stage that reports the problem.

@@ -140,7 +140,7 @@ def _end(student: Student, failure: Failure) -> None:
 
 
 def _repeated(failure: Failure, stage: Stage, source: Source) -> Diagnosis | None:
-    """Diagnose faults that values do not reveal, from the test's error."""
+    """From the test's error, diagnose faults that values do not reveal."""
     error = failure.error
     if not isinstance(error, (Incorrect, Raised)) or (recipe := error.recipe) is None:
         return None

@@ -2,10 +2,10 @@
 
 | evidence | verdict |
 |---|---|
-| an edit of a suspected line fixes the call | the line is wrong |
-| an edit of one line that is not suspected fixes the call | the line is probably wrong |
-| edits of two lines fix the call | one of the two may be wrong |
-| an edit of one line fixes the call, and breaks another test | the line is probably wrong |
+| an edit to a suspected line fixes the call | the line is wrong |
+| an edit to a line that is not suspected fixes the call | the line is probably wrong |
+| edits to two lines fix the call | one of the two may be wrong |
+| an edit to one line fixes the call, but breaks another test | the line is probably wrong |
 | a suspect with correct inputs, where a known step, call or use is missing | the line is probably wrong |
 | a suspect with correct inputs, where nothing known is missing, or another function ran | the line may be wrong |
 | a suspect with inputs that may be right by chance | that line or the lines of its inputs may be wrong |
@@ -69,7 +69,7 @@ def arbitrate(suspects: Sequence[Suspect], repairs: Sequence[Repair]) -> Diagnos
 
 
 def _confidence(suspect: Suspect) -> Confidence:
-    """The confidence in a suspect without a repair. A wrong value on its own may come from a number in no trace."""
+    """The confidence in a suspect without a repair. A wrong value on its own may come from an untraced number."""
     expects = suspect.kind in ("call", "discarded") or (suspect.step and not suspect.before and not suspect.runs_own)
     return Confidence.PROBABLE if expects else Confidence.POSSIBLE
 

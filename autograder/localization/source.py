@@ -59,7 +59,7 @@ class Source:
         return any(isinstance(statement, ast.Expr) and _of_tensor(statement.value) for statement in nodes)
 
     def lines_filling_arguments(self, trace: Trace) -> tuple[Line, ...]:
-        """The statements that write into an argument, among the functions that ran; none if there are too many."""
+        """The statements that write into an argument of a function that ran; none if there are too many."""
         ran = {(line.file, line.number) for line in trace.lines if line}
         lines = []
         for file, in_file in self.functions.items():
@@ -73,7 +73,7 @@ class Source:
         return tuple(lines) if len(lines) <= FEW else ()
 
     def with_names(self, distances: dict[tuple[str, int], int], most: int) -> dict[tuple[str, int], int]:
-        """Add lines to the distances: a statement that changes a variable of a line is one step further away."""
+        """Add lines to the distances: a statement that changes a variable used by a line is one step further away."""
         extended, waiting = dict(distances), list(distances)
         while waiting:
             place = waiting.pop(0)

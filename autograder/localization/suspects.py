@@ -127,7 +127,7 @@ def _blamed(alignment: Alignment, node: int, given: Given) -> Line | None:
 
 
 def _evidence(alignment: Alignment, node: int) -> tuple[tuple[Line, ...], bool]:
-    """The lines that compute inputs which may be right by chance; whether an input is certainly right."""
+    """The lines that compute inputs which may be right by chance, and whether any input is certainly right."""
     trace, seen, waiting = alignment.trace, set[int](), list(alignment.trace.inputs[node])
     weak, founded = list[Line](), False
     while waiting:
@@ -161,7 +161,7 @@ def _first_by_chance(alignment: Alignment, node: int) -> int:
 
 
 def _right_before(alignment: Alignment, node: int) -> bool:
-    """Whether the same operation on this line was right in an earlier iteration, so that the loop's state is wrong."""
+    """Whether the same operation on this line was right in an earlier iteration; if so, the loop's state is wrong."""
     trace = alignment.trace
     if not any(name in PLACES for name in trace.operations[:node]):
         return False  # only choices of earlier iterations change later ones
@@ -236,7 +236,7 @@ def _meant(alignment: Alignment, call: Call, rows: tuple[int, ...]) -> str:
 
 
 def _wrong_returns(alignment: Alignment, given: Given) -> Iterator[Suspect]:
-    """Return statements whose values are right, but are not the values that correct code returns there."""
+    """The return statements whose values are right, but are not the values that correct code returns there."""
     trace, reference = alignment.trace, alignment.reference
     for call in trace.calls[: 10 * MOST]:
         sets = reference.returns.get(call.path, ())
@@ -253,7 +253,7 @@ def _wrong_returns(alignment: Alignment, given: Given) -> Iterator[Suspect]:
 
 
 def _discarded(alignment: Alignment, given: Given, bare: Given) -> Iterator[Suspect]:
-    """Lines that compute a tensor and discard it; calls without such a result have other effects."""
+    """Lines that compute a tensor and discard it; a call that computes no tensor is made for its effects."""
     trace = alignment.trace
     for node, line in enumerate(trace.lines):
         unused = trace.made[node] and not alignment.plain[node] and not alignment.consumers[node]

@@ -22,7 +22,7 @@ class Changed(Protocol):
 
 
 class ResultSignature(NamedTuple):
-    """A worker's description of a result, which suffices for a repeated call: it earns no points."""
+    """A worker's description of a result; this is enough because a repeated call earns no points."""
 
     signature: np.ndarray
     shape: tuple[int, ...]

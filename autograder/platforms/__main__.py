@@ -1,7 +1,7 @@
 """`python -m autograder.platforms PLATFORM SETTINGS SUBMISSION OUT`: grade, and write the verdict for a platform.
 
 Every packed autograder runs this command. Messages for instructors go to stderr. Exit status: 0 if there is a
-verdict, 3 if the grader failed; the output then reports this too.
+verdict, 3 if the grader failed; the output also reports the failure.
 """
 
 import argparse

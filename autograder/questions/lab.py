@@ -31,7 +31,7 @@ DIFFICULTY = {"times": 1, "shape": 1, "exception": 3, "heatmap": 3}  # 2 for all
 
 
 class Lab:
-    """Runs the calls and changes that questions about one program need, in the student's worker.
+    """For questions about one program: runs its calls in the student's worker, with and without changes.
 
     Args:
         recipes: the calls of the visible tests of the stage.

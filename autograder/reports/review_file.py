@@ -155,7 +155,7 @@ def _decision(cells: Mapping[str, str], row: int, rubric: Mapping[str, Item]) ->
 
 
 def test_and_part(place: str) -> tuple[str, str]:
-    """The test (or the stage) and the part that an entry of the column `test` names."""
+    """The test (or the stage) and the part that an entry in the column `test` names."""
     named = GRADED.fullmatch(place)
     return (named["test"], named["part"] or "") if named else (place, "")
 

@@ -110,7 +110,7 @@ class CallHistory:
     def made(self, handle: int) -> None:
         """Record that the last request created an object. A method that returns its own object creates nothing.
 
-        An object depends only on older objects, which have smaller numbers, so the dependencies have no cycle.
+        An object depends only on older objects, which have smaller numbers, so the dependencies contain no cycle.
         """
         makes = self._last is not None and isinstance(self._last[0].get("target"), str)
         if self._last is not None and makes and all(other < handle for other in handles(self._last[0])):

@@ -157,7 +157,7 @@ def libraries() -> Iterator[str]:
 
 
 def libraries_are_public() -> bool:
-    """Whether the unprivileged user can read the libraries too. It cannot if they are in root's home folder."""
+    """Whether the unprivileged user can read the libraries too. That user cannot if they are in root's home folder."""
     paths = {Path(path) for path in libraries()}
     folders = {parent for path in paths for parent in path.parents}
     return all(path.stat().st_mode & 0o004 for path in paths) and all(path.stat().st_mode & 0o001 for path in folders)

@@ -286,7 +286,7 @@ class ObjectProxy(Named):
         return {name: tuple(shape) for name, shape in reply}
 
     def deterministic_dropout(self) -> "ObjectProxy":
-        """The same object with deterministic dropout, which keeps all elements if that is likelier, else drops all."""
+        """The same object with deterministic dropout: every element is kept if that is likelier, otherwise dropped."""
         return ObjectProxy(self._student, self._handle, self._name, steady=True)
 
     def taking(self, shape: tuple[int, ...], columns: list[int] | None = None) -> "ObjectProxy":

@@ -1,8 +1,8 @@
 """The time budgets for all calls to one submission, and for each of its stages.
 
-Three quarters of a submission's time are divided equally: each stage has one share for its visible tests and one for
-its hidden tests. The remaining quarter and the time that finished stages left go to the first stage that needs more. So
-an endless loop in one stage leaves every other stage its full share, whatever the order.
+Three quarters of a submission's time is divided equally: each stage has one share for its visible tests and one for
+its hidden tests. The remaining quarter, plus any time that finished stages did not use, goes to the first stage that
+needs more. So an endless loop in one stage leaves every other stage its full share, whatever the order.
 """
 
 import contextlib

@@ -277,7 +277,7 @@ class InZip:
 
 @dataclass
 class Intake:
-    """The submissions in a download, and its other files. Each submission reports its own files itself."""
+    """The submissions in a download, and its other files. Each submission reports its own files."""
 
     found: list[Found] = field(default_factory=list)
     ignored: dict[str, str] = field(default_factory=dict)  # path -> which system adds it
@@ -448,7 +448,7 @@ def _without_repository(names: list[str], place: str, chosen: Sequence[Assignmen
     """Strip the common prefix NAME- from the names of collected repositories.
 
     NAME is the assignment's name, or CLASSROOM-NAME in Classroom 50. If the repositories are in a folder called
-    NAME-submissions, it may also be any other name.
+    NAME-submissions, NAME may be anything.
     """
     collected = [f"{place.removesuffix(COLLECTED)}-"] if place.endswith(COLLECTED) else []
     for assignment in chosen if names else ():

@@ -1,9 +1,9 @@
 """Find out which student a downloaded file belongs to, from the names that Canvas, Moodle and others assign.
 
-Canvas (lib/content_zipper.rb): `name_STUDENT NUMBER_FILE NUMBER_file`. In late files, `LATE_` precedes the
-first number. `anon_code` replaces the name and number of anonymous students; `text.html` or `link.html` replaces the
-file's number and name. The name is the student's sortable name (or the group's name) in lower case, without spaces or
-punctuation. It may contain underscores and digits.
+Canvas (lib/content_zipper.rb): `name_STUDENT NUMBER_FILE NUMBER_file`. In the names of late files, `LATE_` precedes
+the first number. `anon_code` replaces the name and number of anonymous students; `text.html` or `link.html` replaces
+the file's number and name. The name is the student's sortable name (or the group's name) in lower case, without spaces
+or punctuation. It may contain underscores and digits.
 Moodle (mod/assign): `name_number_assignsubmission_file_` for a folder, followed by the file's name for a loose file. If
 the student submitted text, `onlinetext` replaces `file`. A group's name comes before the student's.
 """

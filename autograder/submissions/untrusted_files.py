@@ -97,7 +97,7 @@ def added(name: str) -> str:
 
 
 def in_names(char: str) -> bool:
-    """Whether a character may be in a name: printable characters, spaces and some scripts' joiners are allowed."""
+    """Whether a character may appear in a name: printable characters, spaces and some scripts' joiners are allowed."""
     return char.isprintable() or char in "\u200c\u200d" or unicodedata.category(char) == "Zs"
 
 
@@ -273,7 +273,7 @@ class Member:
 
 
 def members(archive: zipfile.ZipFile) -> Iterator[Member]:
-    """Yield the files in an archive; files whose names no honest archive contains are marked as refused."""
+    """Yield the files in an archive; files with names that no honest archive would contain are marked as refused."""
     for info in archive.infolist():
         raw = name_of(info)
         parts = [part for part in raw.replace("\\", "/").split("/") if part != "."]

@@ -17,12 +17,12 @@ NUMBERS = (np.bool_, *(np.dtype(code).type for code in np.typecodes["AllInteger"
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value is a tensor of torch's own classes."""
+    """Whether a value is a tensor of one of torch's own classes."""
     return type(value) in KINDS
 
 
 def plain_result(value: Any, depth: int = 0) -> Any:
-    """Convert a value to plain tensors, also in lists and tuples; a value that cannot be converted is never sent."""
+    """Convert a value, including any items in it, to plain types; a value that cannot be converted is never sent."""
     kind = type(value)
     if kind in KINDS or depth > MAX_DEPTH:
         return value

@@ -5,8 +5,8 @@ fused functions, and the constructors and methods of the ready-made modules. The
 stand-ins, and raise `ReadyMade` for all other code. Stand-ins are protected in the same way: a stage's code may call a
 different stage's stand-in only if it needs to (`calls` in the manifest).
 
-The student's code runs in the same process and can undo this, like anything else there, but not by accident or by
-using another name for the same object.
+The student's code runs in the same process, so it can undo this, like anything else there. It cannot do so by
+accident, or by using another name for the same object.
 """
 
 import contextlib
@@ -128,7 +128,7 @@ REFUSE_OR_CALL = next(code for code in refusing.__code__.co_consts if isinstance
 
 
 def _may_call(frame: FrameType | None, called: str, method: bool) -> bool:
-    """Whether a stand-in calls a part by its name, or torch does while another part runs that may be called.
+    """Whether a stand-in calls a part by its name, or torch calls it while running another permitted part.
 
     If the name differs, the student's code has put the part where the stand-in or torch calls something else.
     """

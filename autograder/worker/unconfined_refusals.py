@@ -48,7 +48,7 @@ def refuse() -> None:
 
 
 def allow_again() -> None:
-    """Stop refusing. Used by tests of the confinement itself."""
+    """Stop refusing, for tests of the confinement itself."""
     global _refusing
     _refusing = False
     setattr(threading.Thread, "start", _start)  # noqa: B010

@@ -115,7 +115,7 @@ def _say_once(replaced: str) -> None:
 
 @contextlib.contextmanager
 def exploring() -> Iterator[None]:
-    """Run code that calls the student's modules. If they are unwritten, wrong or fail, print a message.
+    """Run code that calls the student's modules. If these are unwritten or wrong, or if they fail, print a message.
 
     `with exploring(): ...` then skips the rest of its body, and the cells below can still run. Code is wrong if an
     `assert` in the cell fails, or if the cell cannot continue with the returned value. Any other error in the cell

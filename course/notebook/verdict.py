@@ -34,7 +34,7 @@ class Standing:
 
     @property
     def state(self) -> str:
-        """Return "full" for full points, "part" for fewer, "todo" if not begun or unknown."""
+        """Return "full" for full marks, "part" for less, "todo" if not begun or unknown."""
         if self.points is None or not self.begun:
             return "todo"
         return "full" if self.points == self.stage.max_points else "part"

@@ -37,7 +37,7 @@ class Group:
             dist.barrier()
 
     def sum(self, values: "torch.Tensor") -> "torch.Tensor":
-        """Replace a tensor by its sum over all processes, and return it."""
+        """Replace a tensor with its sum over all processes, and return it."""
         if self.size > 1:
             import torch.distributed as dist
 

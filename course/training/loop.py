@@ -17,7 +17,7 @@ LOG, VALIDATION_LOG = "log.csv", "validation.csv"
 
 
 class Quality(Protocol):
-    """The result of a validation: the loss, and a metric for this kind of model."""
+    """The result of a validation run: the loss, and a metric for this kind of model."""
 
     @property
     def loss(self) -> float: ...

@@ -88,7 +88,7 @@ def without_attention(model: Any) -> Any:
 
 
 def accuracy_by_length(model: Any, pairs: Sequence[Pair], width: int = 4) -> dict[int, float]:
-    """The fraction of target tokens predicted correctly with teacher forcing, by the target's length.
+    """The fraction of target tokens predicted correctly with teacher forcing, grouped by target length.
 
     BOS and EOS are excluded, both from the lengths and from the fractions.
 

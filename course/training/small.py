@@ -82,7 +82,7 @@ def held_out_loss(model: Any, pairs: Sequence[Pair]) -> float:
 
 
 def new_model(config: ModelConfig, modules: SimpleNamespace, seed: int = 1) -> Any:
-    """Build a `Transformer` of these modules, with weights initialised from a seed."""
+    """Build a `Transformer` from these modules, with weights initialised from a seed."""
     import torch
 
     from course.checkpoint import build_model

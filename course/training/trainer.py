@@ -77,7 +77,7 @@ class Run:
         self.model.load_state_dict(means, strict=False)  # buffers are unchanged
 
     def save(self) -> None:
-        """Write the state; the file is replaced atomically, so a stop at any time leaves a complete state."""
+        """Write the state; the file is replaced atomically, so the saved state is always complete."""
         import torch
 
         if not self.group.leads:
@@ -125,7 +125,7 @@ class Run:
 
 
 class Trainer(Run):
-    """The training run of a translator. Each process in a group has its own, with equal weights after every step."""
+    """The training run of a translator. Each process in a group has one; all have equal weights after every step."""
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ Translate = Callable[[Any, list[list[int]], int, bool], list[list[int]]]
 
 @dataclass(frozen=True)
 class Quality:
-    """The result of a validation."""
+    """The result of a validation run."""
 
     loss: float  # per target token, without label smoothing
     bleu: float

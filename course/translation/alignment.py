@@ -1,8 +1,8 @@
-"""Measure whether cross-attention agrees with a person, on hand-aligned word pairs from our own sentences.
+"""Measure how often cross-attention agrees with hand-aligned word pairs from our own sentences.
 
 A head agrees with a pair (German word, English word) if the German word gets its largest weight when the English word
-is predicted. Other words, punctuation marks and the end of the sentence compete. Target tokens are given (teacher
-forcing).
+is predicted. The other candidates are all other words, the punctuation marks and the end of the sentence. Target
+tokens are given (teacher forcing).
 """
 
 import json

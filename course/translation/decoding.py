@@ -11,7 +11,7 @@ from course.translation.kv_cache import CachedDecoder
 
 
 class OwnDecoder:
-    """Runs the model's own `forward_decoder` over all tokens so far at every step; used like a `CachedDecoder`."""
+    """Like `CachedDecoder`, but runs the model's own `forward_decoder` over all tokens so far at every step."""
 
     def __init__(self, model: Any, memory: torch.Tensor, padding_mask: torch.Tensor) -> None:
         self.model, self.memory, self.padding_mask = model, memory, padding_mask
@@ -29,7 +29,7 @@ class OwnDecoder:
 
 
 def longest_translation(model: Any, source: list[int], limit: int | None = None) -> int:
-    """The maximum number of tokens in a translation: `limit`, or one and a half times the source length, plus 10."""
+    """The maximum number of tokens in a translation: `limit`, or 1.5 times the source length plus 10."""
     return min(limit or len(source) * 3 // 2 + 10, model.positional_encoding.pe.size(1) - 1)
 
 
@@ -88,7 +88,7 @@ def beam_search(
 
     Every token lowers the log-probability. So the score of a finished translation of n tokens is its log-probability
     divided by ((5 + n) / 6) ** length_penalty, as in section 6.1 of the paper. The search for a sentence ends when
-    none of its prefixes can exceed the best finished translation.
+    none of its prefixes can still beat the best finished translation.
 
     Args:
         model: a `Transformer`.

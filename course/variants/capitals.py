@@ -52,7 +52,7 @@ def _asked(unit: str) -> bool:
 
 
 class MostFrequentForm:
-    """Writes every word in its most frequent form, not counting first words; unknown words are capitalised."""
+    """Writes every word in its most frequent form (first words are not counted); unknown words are capitalised."""
 
     def __init__(self, sentences: Iterable[list[str]]) -> None:
         self.seen: Counter[str] = Counter()

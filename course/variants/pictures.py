@@ -105,7 +105,7 @@ def _place(weights: "np.ndarray") -> str:
 
 @dataclass(frozen=True)
 class Panel:
-    """An attention map with its own tokens."""
+    """An attention map with the tokens of its queries and keys."""
 
     title: str
     weights: Any  # (queries, keys)

@@ -69,12 +69,12 @@ def logit_lens(model: LanguageModel, stream: torch.Tensor) -> torch.Tensor:
 def attribution(
     model: LanguageModel, stream: torch.Tensor, heads: torch.Tensor, mlps: torch.Tensor, target: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Split the logit of a token into the shares of the embedding, of each head and of each feed-forward network.
+    """Split a token's logit into the contributions of the embedding, each head and each feed-forward network.
 
     The last stream is a sum: the embedded tokens, the output of W_o in each layer (itself a sum over the heads), and
     the output of each network. The final norm multiplies by its weight and divides by the root mean square *of the last
-    stream* (with the `eps` of the norm). Use this divisor for every share. Then the shares add up to the
-    logit.
+    stream* (with the `eps` of the norm). Use this divisor for every contribution. Then the
+    contributions add up to the logit.
 
     Args:
         model: a language model.

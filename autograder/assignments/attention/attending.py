@@ -1,4 +1,4 @@
-"""Checks that hold even if the scores of an attention are wrong: masking by lengths, and the stored weights."""
+"""Checks that work even if an attention module's scores are wrong: masking by lengths, and the stored weights."""
 
 from typing import Any
 
@@ -74,7 +74,7 @@ class AttendingTestCase(StageTestCase):
             )
 
     def are_weights(self, kept: Any, shape: tuple[int, ...]) -> bool:
-        """Whether these may be weights computed from scores: not negative, not all equal, and each row adds up to 1."""
+        """Whether these could be weights computed from scores: not negative, not all equal, each row adding up to 1."""
         if not isinstance(kept, np.ndarray) or kept.shape != shape or kept.dtype.kind != "f":
             return False
         rows = kept.reshape(-1, shape[-1])  # (B, T_q, T_k) -> (B * T_q, T_k)

@@ -79,7 +79,7 @@ def pooling(module: Any, rng: np.random.Generator) -> Tensors:
 
 
 def some_unreached(rng: np.random.Generator) -> "tuple[torch.Tensor, torch.Tensor]":
-    """Points for a width of 0.1: a query is six widths from all keys; another query and a key are out of reach."""
+    """Points for width 0.1: a query is over six widths from all keys; another query and a key are out of reach."""
     import torch
 
     near, keys = 0.1 * random(rng, 3, 2), 0.1 * random(rng, 4, 2)

@@ -62,7 +62,7 @@ class RelativeTestCase(StageTestCase):
         return x
 
     def heads(self, T_q: int, T_k: int) -> dict[str, np.ndarray]:
-        """Random queries, keys and values. Only query t has a 1 in feature t; there, keys have 0."""
+        """Random queries, keys and values. In feature t, query t has a 1, and all other queries and keys have a 0."""
         rng = np.random.Generator(np.random.PCG64(3))
         heads = {name: rng.standard_normal((B, H, T, D)) for name, T in (("query", T_q), ("key", T_k), ("value", T_k))}
         heads["query"][..., :T_q], heads["key"][..., :T_q] = np.eye(T_q), 0

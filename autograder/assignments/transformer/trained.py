@@ -225,7 +225,8 @@ class TrainedTestCase(StageTestCase):
         """Fail unless dropout is applied to the output of each sub-layer of a layer, and only there.
 
         Each sub-layer ends with a linear layer. If dropout keeps every element, the output in training mode is
-        that of evaluation mode with these layers' outputs multiplied by 1 / (1 - p). If it drops all, the factor is 0.
+        that of evaluation mode with these layers' outputs multiplied by 1 / (1 - p). If every element is dropped, the
+        factor is 0.
 
         Args:
             build: creates the layer with a given dropout probability.

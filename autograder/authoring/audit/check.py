@@ -7,7 +7,7 @@ from autograder.authoring.audit.subject import Subject
 
 
 class Check(Protocol):
-    """A check: a module in this folder."""
+    """A check, implemented as a module in this folder."""
 
     @property
     def PROMISE(self) -> str:
@@ -33,7 +33,7 @@ def look_at(check: Check, subject: Subject, item: str) -> list[str]:
 
 
 def sample(items: Sequence[str], number: int | None) -> list[str]:
-    """Return `number` evenly spaced items, which are always the same."""
+    """Return `number` evenly spaced items, the same ones every time."""
     if number is None or number >= len(items):
         return list(items)
     return [items[index * len(items) // number] for index in range(number)]

@@ -1,4 +1,4 @@
-"""All checks of `audit` by name, in the order in which they run: a check comes after the checks that it relies on."""
+"""The checks that `audit` runs, by name and in order: a check comes after the checks that it relies on."""
 
 from autograder.authoring.audit import (
     cross_stage_mistakes,

@@ -144,7 +144,7 @@ class Subject:
         return tuple(runs)
 
     def run_mistake(self, name: str, seed: int | None = None) -> tuple[Ran, ...]:
-        """Run the tests of a known mistake's stage on it; the result is cached."""
+        """Run a known mistake through the tests of its stage; the result is cached."""
         mistake = self.mistakes[name]
         stage = self.assignment.stage(mistake.stage)
         return self.once(

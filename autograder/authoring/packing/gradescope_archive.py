@@ -7,8 +7,8 @@ command again for the same file keeps the seed, so that grades stay comparable a
 In the container the grader runs as root and the code of a submission runs confined. If the kernel has no Landlock (as
 in gVisor), the code runs as the user "nobody" with seccomp. It can read public files, but it cannot write files, use
 the network, or affect other processes. Only root can read the solutions, the tests and the seed. If even that is
-impossible, the result of every submission is a grader failure, unless the archive was built with `--unconfined`. With
-that option the code runs unconfined, so a hostile submission can read the solution and change its grade. Each result
+impossible, every submission results in a grader failure, unless the archive was built with `--unconfined`. With that
+option the code runs unconfined, so a hostile submission can read the solution and change its grade. Each result
 contains a warning about this.
 """
 

@@ -203,7 +203,7 @@ def check_release(chosen: Assignment, files: dict[str, bytes]) -> None:
 
 
 def as_visible(data: bytes) -> bytes:
-    """Remove hints from the stored mistakes if only hidden tests find the mistake."""
+    """Remove the hints for stored mistakes that only hidden tests find."""
     stored: dict[str, Any] = json.loads(data)
     visible = {entry["mistake"] for entries in stored["signatures"].values() for entry in entries}
     stored["hints"] = {mistake: texts for mistake, texts in stored["hints"].items() if mistake in visible}

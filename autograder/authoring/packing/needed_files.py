@@ -1,4 +1,4 @@
-"""The files that a handout needs besides the engine: the modules of `course`, pages and pictures that it uses."""
+"""The files that a handout needs besides the engine: the `course` modules, pages and pictures that it uses."""
 
 import ast
 import json

@@ -1,8 +1,8 @@
 """Build an autograder for a platform: `python -m autograder pack --for prairielearn transformer`.
 
-Every bundle contains the engine, the tests and the settings. All but that for Classroom 50 also contain the
-solutions, the hidden tests and their seed, so keep them secret. Files that students could fetch (the image, the bundle
-for Classroom 50) contain none of these. docs/platforms.md explains how to use each bundle.
+Every bundle contains the engine, the tests and the settings. All bundles except the one for Classroom 50 also
+contain the solutions, the hidden tests and their seed, so keep them secret. Files that students could fetch (the image,
+the bundle for Classroom 50) contain none of these. docs/platforms.md explains how to use each bundle.
 """
 
 import argparse

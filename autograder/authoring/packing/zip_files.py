@@ -1,4 +1,4 @@
-"""Collect files of the engine and of the course, and write zip files whose bytes depend only on their content."""
+"""Collect files from the engine and the course, and write zip files whose bytes depend only on their content."""
 
 import zipfile
 from collections.abc import Iterable, Mapping

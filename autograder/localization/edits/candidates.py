@@ -26,7 +26,7 @@ class Place(NamedTuple):
     end: int
 
     def changed(self, start: int, end: int, text: str) -> str:
-        """Return the function's code only, with part of it replaced by `text`."""
+        """Return only the function's code, with part of it replaced by `text`."""
         return f"{self.head}{self.source[self.begin : start]}{text}{self.source[end : self.end]}"
 
 

@@ -76,7 +76,7 @@ def _further(statement: ast.stmt, like: ast.stmt, text: Offsets) -> Iterator[Mov
 
 
 def _renewed(before: list[ast.stmt], loop: ast.For, after: list[ast.stmt], text: Offsets) -> Iterator[Move]:
-    """Move statements before a loop to the start of its body.
+    """Move statements that precede a loop to the start of its body.
 
     They create a mask, list or counter that only the loop fills. Perhaps each iteration should start with an empty one.
     """

@@ -87,7 +87,7 @@ def signed(value: Any) -> list[list[Any]]:
 
 
 def tensors_in(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:
-    """Yield the tensors in a value, also in nested lists, tuples and dictionaries."""
+    """Yield the tensors in a value, including those in nested lists, tuples and dictionaries."""
     if isinstance(value, torch.Tensor):
         yield value
     elif depth < NESTED and isinstance(value, (list, tuple)):

@@ -75,7 +75,7 @@ class Series:
 
 
 def plain(value: Any, depth: int = 0) -> bool:
-    """Whether a value consists only of numbers and strings, none of which may be an object's `id`."""
+    """Whether a value consists only of numbers and strings, none of which could be an object's `id`."""
     if isinstance(value, (bool, int, float, str)):
         return not isinstance(value, int) or abs(value) < LIKE_AN_ID
     if depth > 3 or not isinstance(value, (list, tuple, dict, set, frozenset)) or len(value) > LONGEST:

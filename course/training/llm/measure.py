@@ -56,7 +56,7 @@ def write(model: Any, tokenizer: Any, beginning: str, seed: int) -> str:
 
 
 def repetitions() -> None:
-    """Print how well models with two layers and one layer predict a repetition: losses, correct tokens, head scores."""
+    """Print how well a two-layer and a one-layer model predict a repetition: losses, correct tokens, head scores."""
     print(f"32 texts of {TEST_PERIOD} random tokens and their repetition")
     for name in ("induction", "induction-1-layer"):
         found = look_back(load_trained(name, load_standins()).model)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class SmallTales(Tales):
-    """A language model for fairy tales, with a third of a million weights not counting its embeddings."""
+    """A language model for fairy tales, with a third of a million weights, not counting its embeddings."""
 
     def __init__(self, beginning: str = "Once upon a time there was") -> None:
         super().__init__(checkpoints() / "grimm-lm", max_len=96, dropout=0.1)

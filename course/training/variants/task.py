@@ -20,7 +20,7 @@ VALIDATIONS = 16  # per run
 
 @dataclass(frozen=True)
 class Measured:
-    """The result of a validation: the loss, and a metric for this kind of model."""
+    """The result of a validation run: the loss, and a metric for this kind of model."""
 
     loss: float
     figure: float

@@ -102,4 +102,4 @@ class TestBahdanau(AttentionTestCase, TrainedTestCase):
         best = np.sort(right, axis=-1)[..., -2:]
         clear = inside(tgt_lengths) & (best[..., 1] - best[..., 0] > CLEAR)
         actual = self.part_of_scores(trained.student, right.shape, *LOGITS)(**batch)
-        self.assert_tensor(actual, right.argmax(axis=-1), "the next token", "B T_d", where=clear)
+        self.assert_tensor(actual, right.argmax(axis=-1), "the next tokens", "B T_d", where=clear)

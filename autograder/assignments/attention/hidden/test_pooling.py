@@ -1,4 +1,4 @@
-"""Hidden tests for stage 1: kernels of any shape, pooling at many sizes with near and far keys, and learned widths."""
+"""Hidden tests for stage 1: kernels for any input shape, pooling at many sizes, near and far keys, learned widths."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ class TestPooling(AttentionTestCase):
         return {"queries": queries, "keys": keys, "values": self.random(n_k, d_v)}
 
     def some_unreached(self, n_q: int, n_k: int) -> Points:
-        """Points for a width of 0.1: a query is six widths from all keys; another query and a key are out of reach."""
+        """Points for width 0.1: a query is over six widths from all keys; another query and a key are out of reach."""
         points = {name: 0.1 * value for name, value in self.points(n_q + 2, n_k, 2, 2).items()}
         for name in ("queries", "keys"):  # left of the origin, where the first query and key are
             points[name][:, 0] = -np.abs(points[name][:, 0])
@@ -54,7 +54,7 @@ class TestPooling(AttentionTestCase):
         return points
 
     def cases(self) -> list[tuple[str, float, Points]]:
-        """Given kernels, widths, and points for which each query reaches some keys."""
+        """Kernels provided to students, widths, and points for which each query reaches some keys."""
         n_q, n_k = self.sizes(2)
         width = 0.3 + abs(float(self.random(1)[0]))
         # All keys are six to eight widths away: their kernel values are tiny, but the keys are reached.
@@ -72,7 +72,7 @@ class TestPooling(AttentionTestCase):
     # Pooling
 
     def test_attention_pooling(self):
-        """Check other sizes, tiny kernel values, queries that reach no key, equally near keys, and tensor widths."""
+        """Check other sizes, tiny kernel values, queries reaching no key, equally near keys, and widths as tensors."""
         cases, alone, points = self.cases(), self.grid(self.sizes(2), 3), self.points(4, 5, 2, 2)
         with self.part("reached"):
             for name, width, given in cases:
@@ -120,7 +120,7 @@ class TestPooling(AttentionTestCase):
             self.regression(name, width, points)
 
     def regression(self, name: str, width: float, points: Points) -> None:
-        """Fail unless a regression pools with its width and learns it."""
+        """Fail unless a regression model pools with its width and learns the width."""
         model = self.both(lambda modules: modules.pooling.KernelRegression(getattr(modules.pooling, name), width))
         right = self.right(lambda reference: reference(**points), model.reference)
         self.compare(model.student(**points), right, "forward")

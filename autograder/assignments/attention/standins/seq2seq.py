@@ -108,7 +108,7 @@ class Seq2Seq(nn.Module):
         return torch.stack(rows)
 
     def translate(self, src: torch.Tensor, src_lengths: torch.Tensor, max_output_length: int) -> torch.Tensor:
-        """Greedy translations (B, T): sos, the predicted tokens with eos, padding."""
+        """Greedy translations (B, T): sos, the predicted tokens including eos, and padding."""
         sentences = []
         for number in range(src.size(0)):  # one sentence at a time
             length = src_lengths[number : number + 1]

@@ -107,4 +107,4 @@ class TestBahdanau(TrainedTestCase):
         predicted = self.part_of_scores(self.trained_seq2seq(), shape, "logits", LOGITS)(**inputs)
         clear = real & ~stored["near_tie"][rows, : real.shape[1]]
         expected = stored["predicted"][rows, : real.shape[1]]
-        self.assert_tensor(predicted, expected, "the next token", "B T_d", where=clear)
+        self.assert_tensor(predicted, expected, "the next tokens", "B T_d", where=clear)

@@ -12,7 +12,7 @@ class TestPooling(StageTestCase):
     """Tests that use points in the plane, and grid points that no kernel reaches."""
 
     def kernel(self, name: str) -> Any:
-        """A kernel from the module. Pooling is graded only with given kernels, so wrong kernels do not affect it."""
+        """A kernel from the module. Pooling is graded only with provided kernels, so wrong kernels do not affect it."""
         return getattr(self.student.pooling, name)
 
     def test_kernels(self):

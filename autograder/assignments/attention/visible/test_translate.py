@@ -46,7 +46,7 @@ class TestTranslate(TrainedTestCase):
         self.assert_tensor(tokens, expected, f"the tokens{some}", "B T")
 
     def check_end(self) -> None:
-        """Fail unless a translation ends once both sentences, one earlier than the other, have produced eos.
+        """Fail unless decoding stops once both sentences have produced eos, one earlier than the other.
 
         After eos, the small model produces other tokens, whereas the trained model keeps producing eos.
         """
@@ -77,15 +77,17 @@ class TestTranslate(TrainedTestCase):
             self.measure_numbers()
 
     def measure_numbers(self) -> None:
-        """Fail unless tokens may also be numbers, as in a model's output."""
+        """Fail unless BLEU also accepts numbers as tokens, as in a model's output."""
         score = self.student.seq2seq.sentence_bleu([5, 12, 7], [5, 12, 9], 2)
-        self.assert_number(score, (2 / 3) ** 0.5 * (1 / 2) ** 0.25, "the BLEU of [5, 12, 7] for [5, 12, 9] with k = 2")
+        self.assert_number(
+            score, (2 / 3) ** 0.5 * (1 / 2) ** 0.25, "the BLEU of [5, 12, 7] against [5, 12, 9] with k = 2"
+        )
 
     def measure(self, cases: Cases) -> None:
         """Fail unless the BLEU scores of all these translations are correct."""
         for candidate, reference, k, expected in cases:
             score = self.student.seq2seq.sentence_bleu(candidate.split(), reference.split(), k)
-            self.assert_number(score, expected, f"the BLEU of {candidate!r} for {reference!r} with k = {k}")
+            self.assert_number(score, expected, f"the BLEU of {candidate!r} against {reference!r} with k = {k}")
 
     def assert_number(self, actual: Any, expected: float, name: str) -> None:
         """Fail unless `actual` is the expected number."""

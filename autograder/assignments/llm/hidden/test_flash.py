@@ -48,7 +48,7 @@ class TestTiles(LlmTestCase):
         self.assert_state(actual, self.right(call, self.reference), name)
 
     def test_tiles(self):
-        """Check other lengths, axes and tiles, scores of 1,000, queries that see no key, and the size of tensors."""
+        """Check other lengths, axes and tiles, scores of 1,000, queries that see no key, and the sizes of tensors."""
         with self.part("whole"):
             for axes, blocks in (((), (1, 1)), ((2,), (3, 4)), ((2, 3), (50, 2)), ((1,), (2, 50))):
                 q, k, v = self.tensors(axes, *self.sizes(4, 3, 9))

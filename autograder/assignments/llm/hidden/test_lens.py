@@ -1,4 +1,4 @@
-"""Hidden tests for stage 5: other sizes, one group, windows, other periods, no head and all heads."""
+"""Hidden tests for stage 5: other sizes, one group, windows, other periods, and ablation of no head or all heads."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ class TestLens(LlmTestCase):
                 given = stream, heads, mlps, self.rng.permutation(tokens.ravel()).reshape(tokens.shape)
                 right = self.right(lambda m: self.solution.lens.attribution(m, *given), model.reference)  # noqa: B023
                 shares = self.items(self.student.lens.attribution(model.student, *given), 3, "attribution")
-                self.assert_tensor(shares[number], right[number], f"the shares of the {part}", axes)
+                self.assert_tensor(shares[number], right[number], f"the contributions of the {part}", axes)
 
     def test_induction_score(self):
         """Check other sizes and periods."""

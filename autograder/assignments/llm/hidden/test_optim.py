@@ -65,7 +65,7 @@ class TestOptimizers(LlmTestCase):
             self.steps("Muon", [self.muon() for _ in range(3)], 4, varied=True)
 
     def test_orthogonalise(self):
-        """Check other sizes and numbers of steps, large and small matrices, transposed memory, and zeros."""
+        """Check other sizes and numbers of steps, large and small matrices, transposed memory layouts, and zeros."""
         for part in ("wide", "tall", "zeros"):
             with self.part(part):
                 if part == "zeros":

@@ -1,4 +1,4 @@
-"""Hidden tests for stage 6: all bit widths, groups from one weight to a whole row, very small weights."""
+"""Hidden tests for stage 6: all bit widths, groups from one weight to a whole row, and very small weights."""
 
 from typing import Any
 
@@ -74,7 +74,7 @@ class TestFewBits(LlmTestCase):
         self.keeps_arguments(self.student.quantise.pack, {"numbers": numbers})
 
     def test_unpack(self):
-        """Check all 256 bytes."""
+        """Check all 256 byte values."""
         packed = self.rng.permutation(256).astype(np.uint8).reshape(self.pick(4, 8), -1)
         call = lambda m: m.quantise.unpack(packed)  # noqa: E731
         self.assert_bytes(call(self.student), self.right(call, self.reference), "numbers", "out in")

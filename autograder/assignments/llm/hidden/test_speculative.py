@@ -1,4 +1,4 @@
-"""Hidden tests for stage 7: other vocabularies and numbers of guesses; exact distributions; equal draft and target."""
+"""Hidden tests for stage 7: other vocabularies and guess counts; exact distributions; a draft equal to its target."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ class TestSpeculative(LlmTestCase):
         """Check other vocabularies, one to five guesses, and distributions with zeros or random fractions."""
         for part, chosen, name in (
             ("kept", slice(-1), "tokens before the last one"),
-            ("replaced", slice(-1, None), "tokens that replace a guess"),
+            ("replaced", slice(-1, None), "the replacement tokens"),
             ("all_kept", slice(None), "tokens"),
         ):
             with self.part(part):

@@ -22,7 +22,7 @@ REMOVE = "hook.remove()"
 HOOK = "hooks.append(block.attention.W_o.register_forward_pre_hook(silence))"
 
 OUTPUT = "What does the model itself do with its last stream before it computes the logits?"
-DIVISOR = "The docstring says which divisor every share uses. Only then do the shares add up to the logit."
+DIVISOR = "Use the docstring's divisor for every contribution. Only then do they add up to the logit."
 WEIGHT = "The final norm does two things to a stream: it divides, and it multiplies."
 COLUMNS = (
     "The input to this matrix is the heads, concatenated one after another. Which part of the matrix acts on one head?"
@@ -85,7 +85,7 @@ MISTAKES: tuple[Mistake, ...] = (
         HEADS,
         "own = torch.rsqrt(added.pow(2).mean(dim=-1, keepdim=True) + model.norm.eps)\n        "
         "of_heads.append((added * direction / scale * own).sum(dim=-1))",
-        "You normalise the share of each head separately.",
+        "You normalise each head's contribution separately.",
         DIVISOR,
     ),
     _lens(
@@ -149,7 +149,7 @@ MISTAKES: tuple[Mistake, ...] = (
         ADDED,
         ADDED + ".sum(dim=0, keepdim=True)",
         "You add up the heads of a layer.",
-        "The docstring asks for the share of each head.",
+        "The docstring asks for the contribution of each head.",
     ),
     _lens(
         "share-head-axis-last",
@@ -162,7 +162,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "share-stream-after-layer",
         RESULT,
         RESULT.replace("stream[0]", "stream[1]"),
-        "Your share of the embedding contains the first layer.",
+        "Your contribution of the embedding contains the first layer.",
         "Which of the streams is the embedding alone?",
     ),
     _lens(
@@ -176,7 +176,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "share-mean",
         RESULT,
         RESULT.replace("(stream[0] * direction).sum(", "(stream[0] * direction).mean("),
-        "Your share of the embedding is a mean over the features.",
+        "You compute the embedding's contribution as a mean over the features.",
         "A logit is a product of two vectors: a sum over the features.",
     ),
     _lens(

@@ -165,6 +165,6 @@ class LanguageModel(nn.Module):
         return self.norm(y).matmul(self.embedding.weight.mT), kept
 
     def loss(self, tokens: torch.Tensor) -> torch.Tensor:
-        """The mean cross-entropy of each token after the first."""
+        """The mean cross-entropy of all tokens after the first."""
         logits = self(tokens[:, :-1])[0].log_softmax(-1)
         return -logits.gather(-1, tokens[:, 1:].unsqueeze(-1)).mean()

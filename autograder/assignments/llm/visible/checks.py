@@ -31,7 +31,7 @@ def _plain(token: Any) -> Any:
 
 
 def centres(cells: int) -> list[float]:
-    """The centres of equally large cells between 0 and 1."""
+    """The centres of equal-width cells between 0 and 1."""
     return [(cell + 0.5) / cells for cell in range(cells)]
 
 
@@ -168,8 +168,8 @@ class CheckingTestCase(StageTestCase):
     ) -> None:
         """Fail unless all calls return the expected tokens.
 
-        All results are compared at once, since a single token can hardly distinguish mistakes. The first wrong call is
-        repeated, so that the verdict describes this call.
+        All results are compared at once, since a single token is not enough to tell mistakes apart. The first
+        wrong call is repeated, so that the verdict describes that call.
 
         Args:
             chosen: the part of each result that counts.

@@ -28,14 +28,14 @@ class TestLens(CheckingTestCase):
         self.assert_tensor(logits, stored["logits"], "the logits", "layers B T V")
 
     def test_attribution(self):
-        """Split a token's logit into the shares of the embedding, eight heads and two networks."""
+        """Split a token's logit into the contributions of the embedding, heads and networks."""
         stored = self.stored("run")
         given = [stored[name] for name in ("stream", "heads", "mlps", "target")]
         shares: Any = None
         for part, number, axes in SHARES:
             with self.part(part):
                 shares = shares or self.items(self.student.lens.attribution(self.model(), *given), 3, "attribution")
-                self.assert_tensor(shares[number], stored[f"share_of_{part}"], f"the shares of the {part}", axes)
+                self.assert_tensor(shares[number], stored[f"share_of_{part}"], f"the contributions of the {part}", axes)
 
     def test_induction_score(self):
         """Score eight heads with random weights, and a head that always attends to the right position."""

@@ -60,7 +60,7 @@ class TestSpeculative(CheckingTestCase):
         """Verify three guesses, of which none, some or all are kept; check the first token's exact distribution."""
         for part, kept, chosen, name in (
             ("kept", (0, 1, 2), slice(-1), "tokens before the last one"),
-            ("replaced", (0, 1, 2), slice(-1, None), "tokens that replace a guess"),
+            ("replaced", (0, 1, 2), slice(-1, None), "the replacement tokens"),
             ("all_kept", (3,), slice(None), "tokens"),
         ):
             with self.part(part):

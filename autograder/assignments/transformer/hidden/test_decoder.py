@@ -53,7 +53,7 @@ class TestDecoder(ModelTestCase):
         self.assert_form(actual, expected.shape, "the scores", SCORES)
         best = np.sort(expected, axis=-1)
         clear = inside(batch["tgt_lengths"]) & (best[..., -1] - best[..., -2] > CLEAR)
-        self.assert_tensor(actual.argmax(axis=-1), expected.argmax(axis=-1), "the next token", "B T_d", where=clear)
+        self.assert_tensor(actual.argmax(axis=-1), expected.argmax(axis=-1), "the next tokens", "B T_d", where=clear)
 
     def scores_of(self, model: Any, batch: dict[str, np.ndarray]) -> Any:
         """The scores of a whole model; the decoder is called separately, so that no stand-in can replace it."""

@@ -69,7 +69,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         return {name: self.transposed(*shape) for name, shape in shapes.items()}
 
     def holes(self, *shape: int, marks: tuple[int, ...] = (1,)) -> np.ndarray:
-        """A random mask, half zeros and half these marks, in which each row allows at least one key."""
+        """A random mask, half zeros and half values from `marks`, in which each row allows at least one key."""
         mask = self.rng.choice(marks, size=shape) * (self.rng.random(shape) < 0.5)
         np.put_along_axis(mask, self.rng.integers(shape[-1], size=(*shape[:-1], 1)), 0, axis=-1)
         return mask
@@ -224,7 +224,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         self.keeps_arguments(self.after_projection(plain, heads), heads, METHOD)
 
     def check_other_numbers(self) -> None:
-        """Fail unless True and every non-zero number forbid a key."""
+        """Fail unless True and any non-zero number forbid a key."""
         H = self.pick(2, 3, 5)
         d_k = self.pick(*SIZES)
         plain = self.plain(H, d_k)

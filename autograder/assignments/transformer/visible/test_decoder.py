@@ -64,7 +64,7 @@ class TestDecoder(TrainedTestCase):
         # A near tie between two tokens may be decided either way.
         clear = real & ~stored["near_tie"][rows, : real.shape[1]]
         expected = stored["predicted"][rows, : real.shape[1]]
-        self.assert_tensor(predicted, expected, "the next token", "B T_d", where=clear)
+        self.assert_tensor(predicted, expected, "the next tokens", "B T_d", where=clear)
 
     def test_encoder_decoder_states(self):
         """Compute the scores of the output layer from the encoder's output."""

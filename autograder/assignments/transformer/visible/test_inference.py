@@ -123,7 +123,7 @@ class TestInference(TrainedTestCase):
         self.compare_translations(decoded, references)
 
     def compare_translations(self, decoded: list[np.ndarray], references: list[np.ndarray]) -> None:
-        """Fail unless all translations are the same, token by token."""
+        """Fail unless all translations match their references, token by token."""
         self.checks += 1
         pairs = [(tokens.tolist(), reference.tolist()) for tokens, reference in zip(decoded, references, strict=True)]
         wrong = [number for number, (tokens, reference) in enumerate(pairs) if tokens != reference]

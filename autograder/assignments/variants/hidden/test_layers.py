@@ -10,7 +10,7 @@ from autograder.assignments.variants.visible.checks import GELU_LIMIT
 
 class TestLayers(VariantsTestCase):
     def test_layer_norm(self):
-        """Check any number of axes, values far from 0 and close together, one feature, other eps, and the gradients."""
+        """Check any number of axes, nearly equal values far from 0, one feature, other values of eps, and gradients."""
         with self.part("values"):
             size, eps = self.pick(3, 8, 20), 10.0 ** -self.pick(2, 3)
             norm = self.twins(lambda modules: modules.layers.LayerNorm(size, eps))

@@ -36,7 +36,7 @@ class TestModern(VariantsTestCase):
         self.assert_tensor(actual, right, name, axes, limit=limit)
 
     def test_rotate(self):
-        """Check other sizes, positions, products that depend only on distance, bfloat16, odd numbers of features."""
+        """Check other sizes, positions, dot products that depend only on distance, bfloat16, and odd feature counts."""
         with self.part("angles"):
             for shape in ((5, 6), (3, 5, 2), (2, 3, 5, 10), (5, 5, 5, 4)):
                 x, positions = self.random(*shape), self.rng.permutation(60)[:5]

@@ -44,7 +44,7 @@ class TestTagger(VariantsTestCase):
                 self.refuses(partial(model.student, tokens, np.array([3, 2])), T, longest)
 
     def test_tagger_padding(self):
-        """Check padding tokens inside sequences, other tokens in the padding, and individual and empty sequences."""
+        """Check padding tokens inside sequences, other tokens in the padding, a sequence alone, and empty sequences."""
         config, tags = self.config(), self.pick(2, 3, 7)
         model, T = self.tagger(config, tags), config["max_len"]
         with self.part("padding"):

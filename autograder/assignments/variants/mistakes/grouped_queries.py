@@ -123,7 +123,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         WEIGHTS,
         WEIGHTS.replace("scores.masked_fill(later, -math.inf)", "scores"),
-        "In your attention, every position sees the later positions.",
+        "In your attention layer, every position sees the later positions.",
         "The first line of the docstring says what a position attends to.",
     ),
     Mistake(

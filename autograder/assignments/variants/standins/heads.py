@@ -23,8 +23,10 @@ def _allowed(mask: torch.Tensor | None, B: int, T: int) -> torch.Tensor | None:
 def _attend(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, allowed: torch.Tensor | None, dropout: nn.Dropout
 ) -> torch.Tensor:
-    """Attention with torch's function, (..., T, d_head). With dropout, its values are unit vectors, so that it
-    returns the weights."""
+    """Attention with torch's function, (..., T, d_head).
+
+    With dropout, the values passed to it are unit vectors, so that it returns the weights.
+    """
     if not (dropout.training and dropout.p):
         return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed)
     units = torch.eye(k.size(-2), dtype=k.dtype, device=k.device).expand(*k.shape[:-1], -1)  # (..., T, T)

@@ -33,7 +33,7 @@ class CheckingTestCase(StageTestCase):
     def refuses(self, call: Callable[[], Any], *numbers: int) -> None:
         """Fail unless a call raises a ValueError whose message contains these numbers.
 
-        Code that has raised ValueErrors in all earlier parts of the test does not refuse anything in particular.
+        If every earlier part of the test raised a ValueError, the code refuses everything, so this part fails too.
         """
         self.checks += 1
         earlier = [error for error, _ in self.outcomes.values()]
@@ -131,7 +131,7 @@ class CheckingTestCase(StageTestCase):
             self.wrong(f"{of}{name} {what}", f"{len(wrong)} of {len(shapes)} parameters are in the wrong place.")
 
     def assert_samples(self, tokens: Any, prompt: np.ndarray, new: int, vocab_size: int) -> None:
-        """Fail unless `tokens` are the prompt followed by `new` tokens from the vocabulary."""
+        """Fail unless `tokens` is the prompt followed by `new` tokens from the vocabulary."""
         B, T = prompt.shape
         fits = isinstance(tokens, np.ndarray) and tokens.shape == (B, T + new) and tokens.dtype.kind == "i"
         right = np.concatenate([prompt, tokens[:, T:] if fits else np.zeros((B, new), dtype=np.int64)], axis=1)
