@@ -8,6 +8,7 @@ from autograder.grading.grade_submission import grade
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.run_test import run_test, stage_tests
 from autograder.manifest import assignment
+from autograder.sandbox.last_call import KEPT
 from autograder.sandbox.remote_modules import Student
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
@@ -46,6 +47,7 @@ class Bug:
     says: str
 
 
+# A kept mask that no longer fits raises an error. The message then says that a new object would not raise it: KEPT.
 def kept(name: str, value: str, size: str = "") -> str:
     """Code that computes a value at the first call only, or at the first call of each size."""
     key = f'f"{name} {{tuple({size}.shape)}}"' if size else repr(name)
@@ -99,7 +101,7 @@ BUGS = [
         ENCODER_MASK.replace(
             "=self", "=" + kept("mask", "self_attn_padding_mask") + " if self_attn_padding_mask is not None else self"
         ),
-        "depends on earlier calls",
+        KEPT,
     ),
     Bug(
         "source mask kept",
@@ -130,7 +132,7 @@ BUGS = [
         "transformer",
         CAUSAL_MASK,
         kept("mask", "subsequent_mask(tgt.size(1))") + "[None, : tgt.size(1), : tgt.size(1)]\n        dec",
-        "depends on earlier calls",
+        KEPT,
     ),
     Bug(
         "mask of the step kept",
@@ -138,7 +140,7 @@ BUGS = [
         "decoder",
         LAST_MASK,
         f"last_mask = {kept('mask', 'self_attn_mask')}[:, x.size(1) - 1 : x.size(1), : x.size(1)]",
-        "depends on earlier calls",
+        KEPT,
     ),
     *(
         Bug(f"{name} kept by size", stage, module, old, new, "depends on earlier calls")

@@ -12,6 +12,12 @@ from tests.support.innocent_lines import PREFIX, PROGRAMS, REFUSED, lines, publi
 
 pytestmark = needs_confinement
 AT_ONCE = 10  # names in a worker
+# Work without confinement only: a confined worker writes no files and has no compiler; see docs/security.md.
+UNCONFINED_ONLY = {
+    "torch.distributed.FileStore('cpu')",
+    "torch.func.linearize(f, x)",
+    "torch.compiler.cudagraph_mark_step_begin()",
+}
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -85,7 +91,7 @@ def test_some_names(both):
 
 @pytest.mark.slow
 def test_every_name(both):
-    assert one_way_only(public_names(), both[1]) == []
+    assert set(one_way_only(public_names(), both[1])) == UNCONFINED_ONLY
 
 
 def test_the_words_are_those_of_the_lines():
