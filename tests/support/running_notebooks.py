@@ -84,6 +84,13 @@ def said(cell: Any) -> str:
     return re.sub(r" +", " ", "\n".join(shown)) + "\n".join(outputs(cell, "stdout"))
 
 
+def text_of(notebook: Path, id: str) -> str:
+    """The source of a cell."""
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    (text,) = ("".join(cell["source"]) for cell in content["cells"] if cell["id"] == id)
+    return text
+
+
 def check_claims(notebook: Path, cells: list[Any], claims: list[Claim]) -> None:
     """What the texts of a notebook say is what its cells print."""
     content = json.loads(notebook.read_text(encoding="utf-8"))

@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -14,7 +16,9 @@ import torch
 from autograder.authoring.stubs import strip_module
 from autograder.grading.grade_submission import grade
 from autograder.submissions.read_submission import Submission
-from tests.assignments.attention.loading import ASSIGNMENT
+from course.kinds import KINDS
+from course.recurrent import RecurrentConfig
+from tests.assignments.attention.loading import ASSIGNMENT, standins
 from tests.support import running_notebooks
 from tests.support.running_notebooks import (
     EXCUSES,
@@ -25,6 +29,7 @@ from tests.support.running_notebooks import (
     check_pictures,
     outputs,
     said,
+    text_of,
     unpacked_handout,
 )
 
@@ -70,6 +75,7 @@ CLAIMS = {
             r"all letters are right",
         ),
         ("bottleneck-run", r"no attention up to 3: 9\d%, up to 6: 8\d%", "bottleneck-read", r"98 % of the letters"),
+        ("bottleneck-run", r"no attention .* up to 9: [67]\d%", "bottleneck-read", r"71 % up to 9"),
         ("bottleneck-run", r"no attention .* up to 12: [56]\d%", "bottleneck-read", r"59 % up to 12"),
         ("intra-shown", r"differ by [0-9]e-0[6-9]", "intra-read", r"one call computes all steps"),
         ("by-hand-check", r"context \[0\.4\d*, 0\.8\d*\]", "decoder", r"\(0\.4,\\ 0\.8\)"),
@@ -103,7 +109,10 @@ SOLVED = {
     ],
     "2_scoring.ipynb": [
         ("prefer", r"dot product of [^%]* 1\d%", "prefer-read", r"about one of six and one of three"),
-        ("prefer", r"additive of [^%]* (8[7-9]|9\d)%", "prefer-read", r"about\s+90"),
+        ("prefer", r"bilinear of \(x, 1\) [^%]* (2[89]|3\d)%", "prefer-read", r"about one of six and one of three"),
+        ("prefer", r"bilinear of \(x, x², 1\) [^%]* (8\d|9\d)%", "prefer-read", r"80 % of the cases or more"),
+        ("see-cost-measured", r"keeps 3\d times", "summary", r"about \$h / 2\$ times as much memory"),
+        ("prefer", r"additive of [^%]* (8[7-9]|9\d)%", "prefer-read", r"80 % of the cases or more"),
         (
             "see-cost-measured",
             r"keeps (2[89]|3\d) times",
@@ -118,11 +127,25 @@ SOLVED = {
             "training-read",
             r"all 300 new sentences were right",
         ),
+        ("training-run", r"exact, BLEU (9[89]|100)\.\d", "training-read", r"BLEU was at least 98"),
+        ("training-run", r"\d German and 95 English words", "training-read", r"random guessing among 95 English words"),
         (
             "training-limits",
             r"Den Hund sieht die Katze\. The dog sees the cat\.",
             "training-limits-read",
             r"the \*cat\* sees",
+        ),
+        (
+            "training-limits",
+            r"Der alte müde Hund sieht die Katze\. The (old|tired) dog sees the cat\.",
+            "training-limits-read",
+            r"two adjectives, it translates only one",
+        ),
+        (
+            "training-limits",
+            r"(?s)The small mouse wants to fetch the big apple\..*Do you see the old lamp\?",
+            "training-limits-read",
+            r"The first two are right",
         ),
     ],
     "4_translate.ipynb": [
@@ -132,6 +155,10 @@ SOLVED = {
             "see-differ-read",
             r"get 0",
         ),
+        ("see-differ-shown", r"different words, right 0\.59 0\.00 0\.19 ", "see-differ-read", r"scores lower than"),
+        ("see-differ-shown", r"wrong, same words 0\.87 0\.00 0\.31 ", "see-differ-read", r"which is nonsense"),
+        ("see-batch", r"\b44 sentences: one by one", "see-differ-read", r"44 sentences costs more than a step for one"),
+        ("see-batch", r"44 of 44 have the same tokens", "see-batch-read", r"The tokens are the same"),
     ],
 }
 # What is written, where only half of a stage is; all else is as released.
@@ -171,6 +198,12 @@ def run(handout, tmp_path, monkeypatch) -> Callable[[str, tuple[str, ...], list[
     return run
 
 
+def second_column(table: Path) -> dict[int, float]:
+    """What the table of a run says of each step."""
+    rows = (row.split(",") for row in table.read_text(encoding="utf-8").splitlines()[1:])
+    return {int(row[0]): float(row[1]) for row in rows}
+
+
 def points(cells: dict[str, Any]) -> float:
     return float(outputs(cells["grade"], "text/plain")[-1])
 
@@ -185,13 +218,22 @@ def test_as_released_nothing_fails_and_nothing_is_earned(name: str, run):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ASSIGNMENT.notebooks)
-def test_solved_nothing_is_excused(name: str, run):
+def test_solved_nothing_is_excused(name: str, run, tmp_path):
     cells = run(name, tuple(EVERY), CLAIMS[name] + SOLVED[name])
     printed = "".join(map(said, cells.values()))
     for excuse in (*EXCUSES, STANDINS):
         assert excuse not in printed
     stage = next(stage for stage in ASSIGNMENT.stages if stage.notebook == name)
     assert points(cells) == stage.max_points
+    if name == "3_bahdanau.ipynb":
+        text, run_folder = text_of(ASSIGNMENT.solution / name, "training-read"), tmp_path / "runs" / "grammar"
+        ((words, loss),) = re.findall(r"among (95) English words, \$\\ln 95 = ([\d.]+)\$", text)
+        assert math.log(int(words)) == pytest.approx(float(loss), abs=0.05)
+        assert second_column(run_folder / "log.csv")[10] == pytest.approx(float(loss), abs=0.5)
+        shares = second_column(run_folder / "measured.csv")
+        assert re.search(r"For the first 100 steps or so.*100\s+steps later, nine out of ten", text, re.DOTALL)
+        assert shares[100] < 0.15
+        assert shares[200] > 0.75
 
 
 @pytest.mark.slow
@@ -205,6 +247,43 @@ def test_half_solved_what_is_missing_says_so(name: str, run):
     assert (STANDINS in printed) == bool(stage.builds_on)
     assert "Not started: Stage" in printed
     assert "Your code raised" not in printed
+
+
+def ngrams(sentence: str, n: int) -> set[tuple[str, ...]]:
+    words = sentence.split()
+    return {tuple(words[i : i + n]) for i in range(len(words) - n + 1)}
+
+
+def test_the_candidates_with_a_bleu_of_0_share_three_words_in_a_row():
+    path = ASSIGNMENT.solution / "4_translate.ipynb"
+    quoted = r'share three words in a row with the reference, "(.*)", but not four'
+    (shared,) = re.findall(quoted, " ".join(text_of(path, "see-differ-read").split()))
+    source = text_of(path, "see-differ-shown")
+    (reference,) = re.findall(r'reference = "(.*)"', source)
+    for name in ("different words, right", "wrong, same words"):
+        (candidate,) = re.findall(rf'"{name}": "(.*)"', source)
+        assert ngrams(reference, 3) & ngrams(candidate, 3) == {tuple(shared.split())}
+        assert not ngrams(reference, 4) & ngrams(candidate, 4)
+
+
+def test_a_step_for_a_batch_costs_more_than_a_step_for_one():
+    """And less than a step for each of its sentences. Processor time counts: other programs change it little."""
+    text = text_of(ASSIGNMENT.solution / "4_translate.ipynb", "see-differ-read")
+    (count,) = re.findall(r"A step for\s+(\d+) sentences costs more than a step for one sentence, but less than", text)
+    model = KINDS["recurrent"].build(RecurrentConfig(4000, 4000), standins()).eval()
+    threads, costs = torch.get_num_threads(), []
+    torch.set_num_threads(1)  # as in the notebook
+    for size in (1, int(count)):
+        tokens, lengths = torch.full((size, 12), 7), torch.full((size,), 12)
+        with torch.no_grad():
+            outputs, state = model.encoder(tokens, lengths)
+            model.decoder.step(tokens[:, 0], state, outputs, lengths)  # the first call is slower
+            start = time.process_time()
+            for _ in range(30):
+                model.decoder.step(tokens[:, 0], state, outputs, lengths)
+            costs.append(time.process_time() - start)
+    torch.set_num_threads(threads)
+    assert costs[0] < costs[1] < int(count) * costs[0]
 
 
 @pytest.mark.parametrize("name", ASSIGNMENT.notebooks)

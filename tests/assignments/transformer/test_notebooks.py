@@ -19,6 +19,7 @@ from tests.support.running_notebooks import (
     check_pictures,
     outputs,
     run,
+    text_of,
     unpacked_handout,
 )
 
@@ -175,12 +176,28 @@ def test_the_students_modules_learn(handout, tmp_path, monkeypatch):
     assert exact["no Adam"] < 10
     for name in ("no masked loss", "no warm-up", "no smoothing", "no clipping"):
         assert exact[name] > 85, name
+    text = text_of(SOLUTIONS / "6_train.ipynb", "switches-read")
+    said = re.findall(r"(all on|no [A-Za-z][a-z -]+?)\s(\d+)[,.]", text.partition("Only one")[0].replace("\n", " "))
+    assert len(said) == 6
+    for name, words in said:
+        assert exact[name] == pytest.approx(int(words), abs=6), name
+    low, high = map(float, re.findall(r"the loss on new words is ([\d.]+) instead of ([\d.]+),", text)[0])
+    assert (losses["no smoothing"], losses["all on"]) == pytest.approx((low, high), abs=0.04)
     (exact_sentences,) = re.findall(r"(\d+) of 200 new sentences are exactly right", printed)
     assert int(exact_sentences) >= 180
     before, after = re.findall(
         r">yours, .*?</td><td[^>]*>([\d.]+)<", "".join(outputs(by_id["translation-run"], "text/html"))
     )
     assert float(before) < 1 < float(after)
+
+
+def test_two_texts_say_the_same_of_smoothing():
+    """6_train quotes the BLEU scores that docs/training.md reports for a dropout of 0.1."""
+    text = text_of(SOLUTIONS / "6_train.ipynb", "switches-read")
+    ((without, smoothed),) = re.findall(r"a better BLEU score: ([\d.]+) against (\d+\.\d)", text)
+    guide = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    scores = dict(re.findall(r"(?m)^\| 0\.1 \| ([\d.]+) \|.*, ([\d.]+)\D*$", guide))
+    assert (float(scores["0"]), float(scores["0.1"])) == (float(without), float(smoothed))
 
 
 def test_the_text_counts_the_lines_of_the_stub():
