@@ -36,6 +36,8 @@ class Names:
 
     def __init__(self, nodes: Iterable[ast.AST]) -> None:
         self.known: dict[str, set[str]] = defaultdict(set)
+        self.bound: set[str | None] = set()  # all names bound in any way, such as parameters
+        self.classes: set[str] = set()
         self.members: set[str] = set()  # names of methods, and of attributes set on `self`
         self.written: set[str] = set()  # names of functions, classes, class attributes and keywords
         self.stars: list[str] = []  # modules imported by `import *`
@@ -45,7 +47,9 @@ class Names:
         aliases: list[tuple[ast.expr, ast.expr]] = []
         first: set[int] = set()  # the first parameters of methods
         for node in nodes:
+            self.bound.add(_bound(node))
             if isinstance(node, ast.ClassDef):
+                self.classes.add(node.name)
                 first |= {id(argument) for child in node.body for argument in _first_parameter(child)}
             elif id(node) not in first:
                 self.selves.discard(_bound(node))

@@ -68,7 +68,17 @@ FORBIDDEN_IN = {
     "typing_extensions": {"get_type_hints"},
     "testing": {"measure", "rundocs", "runstring"},  # of NumPy
 }
-NOTED_IN = {"operator": {"attrgetter", "methodcaller"}, "types": {"FunctionType", "LambdaType"}}
+# They call or change objects whose names the search does not see, or evaluate strings.
+NOTED_IN = {
+    "operator": {"attrgetter", "methodcaller"},
+    "types": {"FunctionType", "LambdaType"},
+    "sys": {"addaudithook", "unraisablehook", "excepthook"},
+    "enum": {"global_enum"},
+    "functools": {"singledispatch", "singledispatchmethod"},
+    "dataclasses": {"make_dataclass"},
+    "contextlib": {"redirect_stdout", "redirect_stderr"},
+    "numpy": {"ctypeslib"},
+}
 CALLS_BY_STRING = {"eval", "exec", "compile", "__import__", "__builtins__", "__loader__", "__spec__"}
 # Functions that take a library as an argument without exposing it, or that have their own rule.
 ASKED_ABOUT = {"hasattr", "vars", "getattr", "setattr", "delattr"}
@@ -79,7 +89,10 @@ FILES = _words(
 )
 FILES_OF_LIBRARIES = {"load", "save"}
 NAMESPACES = {"globals", "locals", "vars"}
-HOOKS = {"__match_args__", "__instancecheck__", "__subclasscheck__", "__torch_function__", "__torch_dispatch__"}
+HOOKS = _words(
+    """__match_args__ __instancecheck__ __subclasscheck__ __torch_function__ __torch_dispatch__ __array_interface__
+    __array_struct__ __module__"""
+)
 INTERCEPTING = {"TorchDispatchMode", "TorchFunctionMode"}  # they hand every operation to their owner, in any module
 BY_NAME = {"getattr", "setattr", "delattr"}
 LEADING_ATTRIBUTES = _words(

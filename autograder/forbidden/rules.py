@@ -58,6 +58,7 @@ from autograder.forbidden.search_budget import parsed
 WORD = re.compile(r"\w+")
 DEPTH = 50_000  # recursion limit of the search, which is pure Python: more than any parsed syntax tree needs
 MAX_LARGE = 3  # unsearched statements to report
+COMPUTED = "an attribute's name is computed while the program runs"
 LONGEST = 200  # characters of a name or message, so that all findings fit into a reply
 
 
@@ -185,6 +186,8 @@ class Search:
         self.found: dict[tuple[int, str], Finding] = {}
         self.place = Place(ast.Module([], []), "", ast.Module([], []), "")
         self.done: set[int] = set()  # nodes that were examined as part of another node
+        self.computed: list[tuple[Place, ast.Call]] = []  # computed names of attributes of `self`
+        self.unbound = False  # whether a method is taken from its class, so that any object can be its `self`
 
     def run(self, places: Iterable[Place]) -> list[Finding]:
         rules = {kind: getattr(self, f"_{kind.__name__}") for kind in RULES}
@@ -196,6 +199,9 @@ class Search:
                 self._value(node)
             if rule := rules.get(type(node)):
                 rule(node)
+        for place, computed in self.computed if self.unbound else ():
+            self.place = place
+            self.report(computed, COMPUTED, forbidden=False)
         return told_first(self.found.values())
 
     def ready(self, node: ast.AST, name: str, forbidden: bool = True, parts: Sequence[str] = ()) -> None:
@@ -230,14 +236,17 @@ class Search:
             or (
                 isinstance(parent, ast.Call)
                 and isinstance(parent.func, ast.Name)
-                and parent.func.id in ASKED_ABOUT - self.names.known.keys()
+                and parent.func.id in ASKED_ABOUT - self.names.bound
             )
         ):
             return
         self._kept(node, self.names.resolve(node))
 
     def _kept(self, node: ast.AST, origins: Iterable[str]) -> None:
-        """Report any libraries among these names."""
+        """Report any modules among these names: the student's own ones lead to the libraries that they import."""
+        origins = set(origins)
+        for module in sorted(origins & self.modules):
+            self.report(node, f"the module {module} is used as a value, and its uses are not searched", forbidden=False)
         for origin in map(_from_last_torch, self._foreign(origins)):
             package, _, name = origin.rpartition(".")
             of_torch = origin.startswith("torch.") and (name in MODULES_OF_TORCH or _module_of_torch(package, name))
@@ -307,7 +316,7 @@ class Search:
         harmless = HARMLESS_IN.get(top)
         if name in FORBIDDEN_IN.get(module.rpartition(".")[2], ()) or (harmless and name not in harmless):
             self.report(node, f"{path} gives indirect access to names")
-        elif name in INTERCEPTING | NOTED_IN.get(module.rpartition(".")[2], set()):
+        elif name in INTERCEPTING | NOTED_IN.get(module.rpartition(".")[2], set()) or _is_private(name):
             self.report(node, f"{_short(path)} is not needed for this course", forbidden=False)
         # Modules expose the modules that they import: warnings.sys, enum.bltns.
         exposed = exposed_module(module, name) if module else ""
@@ -321,6 +330,7 @@ class Search:
             return
         if node.attr in TOLD_BY_FRAMES:
             self._frame(node.value)
+        self.unbound = self.unbound or (node.attr in self.names.members and self._is_class(node.value))
         if node.attr == MASK and isinstance(node.value, ast.Attribute):
             self.report(node, f"{MASK} is taken from torch", forbidden=False)
             self.done.add(id(node.value))
@@ -359,6 +369,14 @@ class Search:
         if not own and (name in FILES or (foreign and name in FILES_OF_LIBRARIES)):
             self.report(node, f"{name} opens a file", forbidden=False)
 
+    def _is_class(self, node: ast.expr) -> bool:
+        """Whether an expression is a class of this module, or the class of an object."""
+        if isinstance(node, ast.Name):
+            return node.id in self.names.classes
+        called = node.func if isinstance(node, ast.Call) else node
+        named_type = isinstance(called, ast.Name) and called.id == "type"
+        return named_type or (isinstance(called, ast.Attribute) and called.attr == "__class__")
+
     def _frame(self, node: ast.expr) -> None:
         """Allow code to read a string directly from a frame, without storing the frame itself."""
         steps: list[ast.AST] = []
@@ -375,7 +393,8 @@ class Search:
         if not isinstance(node.ctx, ast.Load):
             return
         if node.id in CALLS_BY_STRING:
-            self.report(node, f"{node.id} turns strings into code or names", forbidden=not known)
+            forbidden = node.id not in self.names.bound
+            self.report(node, f"{node.id} turns strings into code or names", forbidden=forbidden)
         elif not known and self.names.stars and (READY.fullmatch(node.id) or READY_OR_OWN.fullmatch(node.id)):
             self.ready(node, node.id, parts=named(node.id, self.parts))
         elif not known and self.names.stars and (parts := named(node.id, self.parts)):
@@ -393,10 +412,12 @@ class Search:
         if "builtins.vars" in called and node.args and self._foreign(self.names.resolve(node.args[0])):
             self.report(node, "vars() of a library leads from strings to names")
         self._arguments(node, called)
+        if any(keyword.arg == "eval_str" for keyword in node.keywords):
+            self.report(node, "eval_str evaluates annotations, which may be strings", forbidden=False)
         if called & {"functools.wraps", "functools.update_wrapper"} and (
             node.keywords or len(node.args) > 1 + ("functools.update_wrapper" in called)
         ):
-            self.report(node, "an attribute's name is computed while the program runs", forbidden=False)
+            self.report(node, COMPUTED, forbidden=False)
         if len(node.args) >= 2 and called & {f"builtins.{name}" for name in BY_NAME}:
             self._by_name(node, node.args[0], node.args[1])
         if isinstance(node.func, ast.Attribute) and node.func.attr == "join":
@@ -425,11 +446,13 @@ class Search:
             self._taken(node, base, text)
         if foreign and text is None:
             self.report(node, "a name in a library is built from a string")
-        elif foreign:
-            self.report(node, f"a name in a library is given as the string {text!r}", forbidden=False)
+        elif foreign or self.names.resolve(base) & self.modules:
+            self.report(node, f"a name in a module is given as the string {text!r}", forbidden=False)
         # Any object can be passed as `self`; but a name such as f"W_{name}" is no special one.
         elif text is None and not (self.names.is_self(base) and (writes or _begins_plainly(name))):
-            self.report(node, "an attribute's name is computed while the program runs", forbidden=False)
+            self.report(node, COMPUTED, forbidden=False)
+        elif text is None:
+            self.computed.append((self.place, node))
 
     def _Subscript(self, node: ast.Subscript) -> None:
         if (
@@ -484,6 +507,11 @@ class Search:
             self.report(node, f"the name of the ready-made part {name} is assembled from pieces")
         else:
             self._names_in(node, text)
+
+
+def _is_private(name: str) -> bool:
+    """Whether a name in a library is private, and not one of the usual ones."""
+    return name.startswith("_") and not name.endswith("__") and name not in USUAL_PRIVATE
 
 
 def _begins_plainly(name: ast.expr) -> bool:

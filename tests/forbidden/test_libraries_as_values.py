@@ -10,7 +10,10 @@ import pytest
 from autograder.forbidden.lists import USUAL
 from autograder.forbidden.rules import check_modules
 
-HEAD = "import sys\nimport os.path\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
+HEAD = (
+    "import sys\nimport os.path\nimport torch\nimport mha\nimport decoder as me\n"
+    "import torch.nn.functional as F\nfrom torch import nn\n"
+)
 # Where a library can be put, with the words that lead to it again.
 PLACES = {
     "list": ("", "[{}][0]"),
@@ -45,6 +48,7 @@ PLACES = {
     "in a class statement": ("class A:\n    def __class_getitem__(cls, m):\n        return m\n", "A[{}]"),
 }
 LIBRARIES = ["sys", "torch", "nn", "F", "torch.nn", "torch.nn.functional", "torch.optim", "os", "nn.modules.linear"]
+LIBRARIES += ["mha", "me"]  # the student's own modules lead to the libraries that they import
 CRITICAL = ["_C", "_VF", "meta_path", "_getframe", "__globals__", "__subclasses__", "scaled_dot_product_attention"]
 NOTED = ["modules", "__dict__", "__code__", "_call_impl", "_anything", "sys", "builtins", "importlib"]
 HONEST = """
@@ -133,9 +137,44 @@ def test_what_is_only_called_self_is_searched(way):
         assert found(f"class A:\n    def f(self, n):\n        return {use}\n")[1], use
 
 
+@pytest.mark.parametrize("use", ["A.take(F, n)", "type(a).take(F, n)", "a.__class__.take(F, n)", "f = A.take"])
+def test_a_computed_name_is_noted_if_a_method_is_taken_from_its_class(use):
+    text = "class A:\n    def take(self, n):\n        return getattr(self, f's{n}')\n"
+    assert found(f"{text}a = A()\na.take(n)\n") == ([], [])
+    assert any("computed" in what for what in found(f"{HEAD}{text}{use}\n")[1])
+
+
+@pytest.mark.parametrize("bound", ["def f({}): {}(F)", "f = lambda {}: {}(F)", "with d as {}:\n    {}(F)"])
+@pytest.mark.parametrize("name", ["hasattr", "getattr", "vars"])
+def test_a_name_of_a_built_in_function_may_stand_for_another(bound, name):
+    assert any("used as a value" in what for what in found(HEAD + bound.format(name, name) + "\n")[1])
+
+
+@pytest.mark.parametrize("name", ["eval", "exec", "compile"])
+@pytest.mark.parametrize(
+    "bound", ["def f(m, {0}): return m if {0} else 1", "for {0} in x: g({0})", "f = lambda {0}: {0}"]
+)
+def test_a_parameter_with_the_name_of_a_built_in_function_is_only_noted(bound, name):
+    forbidden, review = found(bound.format(name))
+    assert not forbidden
+    assert review
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "import enum\n@enum.global_enum\nclass A(enum.Enum):\n    X = 1\n",
+        "class A:\n    __module__ = 'mha'\n",
+        "import enum\nenum.IntEnum._convert_('A', 'mha', x)\n",
+        "import contextlib\nclass A(contextlib.redirect_stdout):\n    _stream = n\n",
+        "import inspect\ninspect.signature(f, eval_str=True)\n",
+        "import functools\n@functools.singledispatch\ndef f(x): ...\n",
+        "import dataclasses\ndataclasses.make_dataclass('A', [n])\n",
+        "class A:\n    __array_interface__ = d\n",
+        "import sys\nsys.addaudithook(f)\n",
+        "import numpy as np\nnp.ctypeslib.as_ctypes(x)\n",
+        "import einops\neinops._backends\n",
+        "import mha\ngetattr(mha, 'F')\n",
         "class A:\n    __match_args__ = (n,)\n",
         "class A(type):\n    def __instancecheck__(cls, x): return True\n",
         "import functools\nfunctools.update_wrapper(a, b, (n,))\n",

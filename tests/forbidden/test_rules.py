@@ -61,8 +61,9 @@ def test_honest_submissions_are_not_flagged():
     assert len(submissions) > 80
     found = {name: check_modules(sources)[0] for name, sources in submissions.items()}
     assert [name for name, findings in found.items() if any(finding.forbidden for _, finding in findings)] == []
-    # Paths from `__file__` are noted for the instructor, and cost nothing.
-    assert {name for name, findings in found.items() if findings} == {"chatty", "lazy", "self_tests"}
+    # Notes cost nothing: paths from `__file__`, and a variable with the name of an imported module (star_imports).
+    noted = {"chatty", "lazy", "self_tests", "star_imports"}
+    assert {name for name, findings in found.items() if findings} == noted
 
 
 def solution() -> dict[str, str]:
