@@ -37,11 +37,8 @@ USUAL = _words(
     itertools logging math matplotlib numbers numpy operator random re string sys time torch tqdm types typing
     typing_extensions warnings"""
 )
-# The modules that a submission can import when it is graded, besides the standard library and its own. A separate rule
-# forbids the grader itself.
-LIBRARIES = _words(
-    "autograder course einops functorch matplotlib mpl_toolkits numpy pylab torch tqdm typing_extensions"
-)
+# The modules that a submission can import when it is graded, besides the standard library and its own.
+LIBRARIES = _words("course einops functorch matplotlib mpl_toolkits numpy pylab torch tqdm typing_extensions")
 # Names of the standard library's modules that libraries have for parts of their own.
 OF_LIBRARIES = _words(
     "array chunk code copy multiprocessing profile random select signal string struct test token trace types typing uu"

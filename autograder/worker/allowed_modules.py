@@ -1,10 +1,11 @@
-"""Restrict student code to an allowlist of torch's modules.
+"""Restrict student code to an allowlist of torch's modules, and hide the grader's own modules.
 
 Much of torch is written in Python, and some of it computes attention: the parts that translate, trace or quantize
 models. Such modules are loaded together with torch, or when an optimizer is used. A list of forbidden modules would
 never be complete, so `allowed_torch_modules` lists the allowed ones. In a worker, all other modules of torch are
 hidden: they are neither in `sys.modules` nor attributes of their packages, and importing one fails. Only torch's own
-code can still use them, because some of its functions import modules when they are called.
+code can still use them, because some of its functions import modules when they are called. The grader's modules are
+hidden in the same way: one of them contains the parts that the stage allows.
 
 Functions in hidden modules that look like attention are also made to raise errors, so that other references to them are
 useless.
@@ -26,12 +27,16 @@ from typing import Any
 import torch
 from torch._library.custom_ops import CustomOpDef
 
+import autograder
+import course
 from autograder.worker import disable_builtins
 from autograder.worker.allowed_torch_modules import KEPT
 
 NAMES = frozenset(word for word in KEPT if not word.endswith(".*"))
 PACKAGES = frozenset(word.removesuffix(".*") for word in KEPT if word.endswith(".*"))
+GRADER = __name__.partition(".")[0]
 FOLDER = torch.__path__[0] + os.sep
+OWN_FOLDERS = (FOLDER, *(f"{path}{os.sep}" for module in (autograder, course) for path in module.__path__))
 ATTENDS = re.compile(r"att(entio)?n|sdpa")
 WHY = "is a part of torch that graded code cannot use"
 STUDENT = re.compile(r"\w+\.py")  # file names of student modules, which are compiled from strings and have no folder
@@ -45,7 +50,9 @@ _showing = 0  # number of running imports for which hidden modules are visible
 
 @functools.cache
 def is_kept(name: str) -> bool:
-    """Whether student code may use a module; modules outside torch are not restricted here."""
+    """Whether student code may use a module; modules outside torch and the grader are not restricted here."""
+    if _is_of_grader(name):
+        return False
     if name.partition(".")[0] != "torch" or name in NAMES:
         return True
     while name:
@@ -53,6 +60,10 @@ def is_kept(name: str) -> bool:
             return True
         name = name.rpartition(".")[0]
     return False
+
+
+def _is_of_grader(name: str) -> bool:
+    return name.partition(".")[0] == GRADER
 
 
 def hide() -> None:
@@ -65,10 +76,13 @@ def hide() -> None:
             continue  # put there by student code
         if name not in HIDDEN:
             HIDDEN[name] = module
-            _empty(module)
+            if not _is_of_grader(name):
+                _empty(module)
+        if _is_of_grader(name):
+            continue
         parent, _, child = name.rpartition(".")
         package = HIDDEN.get(parent) or sys.modules.get(parent)
-        if package is not None and vars(package).get(child) is module:
+        if package and issubclass(type(package), ModuleType) and names_of(package).get(child) is module:
             delattr(package, child)
             _serve(package, parent)
 
@@ -95,6 +109,11 @@ def shown() -> Iterator[None]:
         _showing -= 1
         if _showing == 0:
             hide()
+
+
+def _from_own(depth: int) -> bool:
+    """Whether a frame's code is in a file of torch or of the course."""
+    return sys._getframe(depth + 1).f_code.co_filename.startswith(OWN_FOLDERS)
 
 
 def _from_torch(depth: int) -> bool:
@@ -128,7 +147,8 @@ class Refusing(importlib.abc.MetaPathFinder):
 
     def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> None:
         if not _showing and not is_kept(fullname):
-            raise ModuleNotFoundError(f"{fullname} {WHY}", name=fullname)
+            why = "is a part of the grader" if _is_of_grader(fullname) else WHY
+            raise ModuleNotFoundError(f"{fullname} {why}", name=fullname)
 
 
 @functools.cache
@@ -138,7 +158,9 @@ def _put_hooks() -> None:
     import_module = importlib.import_module
 
     def __import__(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
-        if (level or (name not in sys.modules and name.startswith("torch."))) and _from_torch(1):
+        absent = not level and name not in sys.modules
+        of_torch = (level or (absent and name.startswith("torch."))) and _from_torch(1)
+        if of_torch or (absent and _is_of_grader(name) and _from_own(1)):
             # Most of these imports request names from a loaded module. Showing all modules would take milliseconds.
             if not level and name in HIDDEN and fromlist and all(word in vars(HIDDEN[name]) for word in fromlist):
                 return HIDDEN[name]
@@ -147,7 +169,7 @@ def _put_hooks() -> None:
         return import_(name, globals, locals, fromlist, level)
 
     def import_module_(name: str, package: str | None = None) -> ModuleType:
-        if _from_torch(1):
+        if _from_torch(1) or (_is_of_grader(name) and _from_own(1)):
             with shown():
                 return import_module(name, package)
         return import_module(name, package)
@@ -169,9 +191,10 @@ def looks_like_attention(function: FunctionType) -> bool:
 
 def functions_of(module: ModuleType) -> Iterator[FunctionType]:
     """Yield a module's functions, including decorated functions, methods, functions in dictionaries, and operators."""
-    for value in list(vars(module).values()):
+    home = names_of(module).get("__name__")
+    for value in list(names_of(module).values()):
         if issubclass(type(value), type):
-            members = vars(value).values() if value.__module__ == module.__name__ else ()
+            members = vars(value).values() if value.__module__ == home else ()
             inner = [getattr(member, "__func__", member) for member in members]
         elif type(value) is dict:
             inner = list(value.values())
@@ -179,7 +202,7 @@ def functions_of(module: ModuleType) -> Iterator[FunctionType]:
             inner = [getattr(value, "_init_fn", value) if type(value) is CustomOpDef else value]
         for function in inner:
             while type(function) is FunctionType:
-                if function.__module__ == module.__name__:
+                if function.__module__ == home:
                     yield function
                 function = function.__dict__.get("__wrapped__")
 

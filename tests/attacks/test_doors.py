@@ -62,3 +62,26 @@ def test_words_load_all():
 
     for name, words in OPTIONAL.items():
         assert re.search(words, doors.LOADS) or not name.startswith("torch"), name
+
+
+def test_the_grader_is_hidden():
+    """One of its modules holds what the stage allows: student code finds none of them, by any name."""
+    text = (
+        "import enum, importlib, sys\n"
+        "def grader():\n    return [name for name in sys.modules if name.startswith('autograder')]\n"
+        "def imported():\n"
+        "    for load in (importlib.import_module, __import__):\n"
+        "        try:\n            load('autograder.worker.ready_made_parts')\n"
+        "        except ImportError:\n            continue\n"
+        "        return True\n"
+        "    return False\n"
+    )
+    workers = make_workers(confined=True)
+    student = start(workers, text)
+    try:
+        assert student.own.grader() == []
+        assert student.own.imported() is False
+        assert student.own.grader() == []
+    finally:
+        student.close()
+        workers.close()

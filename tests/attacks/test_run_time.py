@@ -110,9 +110,9 @@ MORE = {
     ),
     "another guard": (
         (
-            "import sys\nguard = sys.modules['autograder.worker.ready_made_parts']\n"
+            "trusted = F.scaled_dot_product_attention.__globals__['TRUSTED']\n"
             "def attend(*a, **k):\n    names = {'scaleddotproductattention'}\n"
-            "    guard.TRUSTED[id(attend.__code__)] = attend.__code__, names\n"
+            "    trusted[id(attend.__code__)] = attend.__code__, names\n"
             "    return F.scaled_dot_product_attention(*a, **k)"
         ),
         "attend",
@@ -329,12 +329,11 @@ encoder.TransformerEncoderLayer.forward = forward
 
 TRUSTED_LAYER = """
 
-import sys
-guard = sys.modules["autograder.worker.ready_made_parts"]
+trusted = nn.functional.scaled_dot_product_attention.__globals__["TRUSTED"]
 
 
 def forward(self, x, *_, **__):
-    guard.TRUSTED[id(forward.__code__)] = forward.__code__, {'transformerencoderlayer', 'transformerdecoderlayer'}
+    trusted[id(forward.__code__)] = forward.__code__, {'transformerencoderlayer', 'transformerdecoderlayer'}
     return READY(self.embedding_dim, 1, self.fc1.out_features, dropout=0.0, batch_first=True)(*(x,) * INPUTS)
 
 
