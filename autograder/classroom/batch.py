@@ -290,10 +290,11 @@ def print_end(found: list[Found], records: Records) -> None:
     if notes:
         print(f"{len(notes)} to review, see review.html and the pages in staff: {listed(notes)}.")
     known = {submission.student for submission in found}
-    changed = sum(len(changing(decisions)) for decisions in records.review.values())
-    if records.review:
-        said = sum(any(one.reason for one in decisions) for decisions in records.review.values())
-        looked = f", {silent} marked as reviewed" if (silent := len(records.review) - said) else ""
+    reviewed = [decisions for student, decisions in records.review.items() if student in known]
+    changed = sum(len(changing(decisions)) for decisions in reviewed)
+    if reviewed:
+        said = sum(any(one.reason for one in decisions) for decisions in reviewed)
+        looked = f", {silent} marked as reviewed" if (silent := len(reviewed) - said) else ""
         print(f"review.csv: {counted(changed, 'score')} changed, {counted(said, 'comment')} added{looked}.")
     asked = {request.student for request in read_requests(records.folder)}
     if nobody := sorted({*records.review, *asked} - known):

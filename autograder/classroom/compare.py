@@ -131,7 +131,8 @@ def run(args: argparse.Namespace) -> int:
     changes = compare(old, new)
     gained, lost = (sum(sign * change.gain > 0 for change in changes) for sign in (1, -1))
     other = len(changes) - gained - lost
-    print(f"{len(new.reports)} students: {gained} gain, {lost} lose, {other} differ in other ways.")
+    students = {*old.reports, *new.reports}
+    print(f"{len(students)} students: {gained} gain, {lost} lose, {other} differ in other ways.")
     for change in changes:
         before, after = ("no grade" if value is None else points(value) for value in (change.before, change.after))
         print(clean(f"{change.student}: {before} -> {after} ({change.gain:+g})"))

@@ -165,6 +165,13 @@ def test_members_have_feedback_verdict_and_a_row_in_the_term(graded, tmp_path, c
     assert rows == ["student,graded,sum", "anna,55,55", "bob,55,55", "cleo,40,40"]
 
 
+def test_a_comparison_counts_the_students_of_both_runs(tmp_path, capsys):
+    old = write_results(tmp_path / "old", {"anna": (20.0, 0.0), "bob": (4.0, 0.0)})
+    write_results(tmp_path / "new", {"anna": (20.0, 0.0), "dora": (5.0, 0.0)})
+    assert main(["compare", str(old), str(tmp_path / "new")]) == 1
+    assert capsys.readouterr().out.startswith("3 students: ")
+
+
 def test_a_comparison_has_members_like_everybody_else(tmp_path, capsys):
     old = write_results(tmp_path / "old", {"anna": (20.0, 0.0), "twice1": (4.0, 0.0)}, write_groups(tmp_path, TEXT))
     new: Results = {"anna": (20.0, 0.0), "bob": (10.0, 0.0), "twice1": (6.0, 0.0), "dora": FAULT}
