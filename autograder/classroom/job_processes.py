@@ -1,4 +1,4 @@
-"""Grade submissions one by one in processes on this machine, each with its own warm process.
+"""Grade submissions in several processes on this machine. Each process has its own warm process.
 
 A class is graded by several such processes (jobs). Costly steps are done once per job: importing torch, reading the
 expected tensors, computing the reference results. The workers of a cluster use the same `Grader`.

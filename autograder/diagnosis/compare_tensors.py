@@ -219,7 +219,7 @@ def _wrong_dtype(name: str, wanted: str, actual: np.ndarray) -> Wrong:
 
 
 def _said(name: str, wrong: str) -> str:
-    """Format a message about a tensor, whose name may be a clause that ends with a comma."""
+    """Format a message about a tensor; its name may be a longer description that ends with a comma."""
     return f"{name.rstrip(',')}: {wrong}"
 
 

@@ -97,7 +97,7 @@ def slip_days(term: Sequence[Assessed], budget: int, each: int | None) -> dict[s
     """Return the slip days that students use, by assignment and normalised name.
 
     They are used automatically, in the order of the deadlines; each assignment uses as many as it needs. Work that is
-    too late to earn any points uses none.
+    too late to earn any points uses no slip days.
 
     Args:
         budget: a student's slip days for the whole term.

@@ -146,7 +146,7 @@ def grade_of(
 
 
 def unknown_names(policy: Policy, times: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Return notes on extensions and submission times whose names match nobody; names are often misspelt.
+    """Return notes on entries for extensions and submission times that match no student; names are often misspelt.
 
     Args:
         times: the normalised names for which there is a time.

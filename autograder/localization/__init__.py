@@ -1,7 +1,7 @@
 """Fault localisation: after a failed test, find the faulty line by comparing values, and prove it by repeating calls.
 
-`localize` is the pipeline. It records the failed call, aligns its values with those of correct code, suspects the lines
-that turn right inputs into a wrong value, and tries small edits there. It reports only what the evidence supports.
+`localize` is the pipeline. It records the failed call, aligns its values with those of correct code, flags the lines
+that compute a wrong value from correct inputs, and tries small edits there. It reports only what the evidence supports.
 """
 
 from collections.abc import Callable, Mapping, Sequence

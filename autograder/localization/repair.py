@@ -157,7 +157,7 @@ class RepairSearch:
 
 
 def ranked_edits(case: Case, suspects: Sequence[Suspect]) -> Iterator[SmallChange]:
-    """Edits to constructors and to functions that ran: those near the suspects first, a few per line at a time."""
+    """Edits to constructors and to functions that ran, starting near the suspects; each round tries a few per line."""
     distances = distance_to(case, suspects)
     idle = tuple(dict.fromkeys(path.rpartition(".")[2] for path in never_called(case.alignment)))
     right = (

@@ -262,7 +262,7 @@ def _discarded(alignment: Alignment, given: Given, bare: Given) -> Iterator[Susp
 
 
 def never_called(alignment: Alignment) -> list[str]:
-    """The modules that all correct code calls, and that this call neither calls nor takes weights from.
+    """Modules that every correct program calls, but that this call neither runs nor takes weights from.
 
     If a stand-in ran instead of a method, there is no way to know which submodules the student's method would have
     called.

@@ -187,7 +187,7 @@ def _nested(value: Any) -> Iterator[int]:
 
 
 def renumbered(request: Mapping[str, Any], numbers: Mapping[int, int]) -> dict[str, Any]:
-    """Replace the object handles of a request."""
+    """Renumber the object handles in a request."""
 
     def replaced(value: Any) -> Any:
         if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Hidden tests for stage 5: other sizes, one group, windows, other periods, and ablation of no head or all heads."""
+"""Hidden tests for stage 5: other sizes, one group, windows, other periods, and ablating none or all of the heads."""
 
 from typing import Any
 

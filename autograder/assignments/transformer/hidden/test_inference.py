@@ -149,7 +149,7 @@ class TestInference(ModelTestCase):
         self.check_caches()
 
     def step_masks(self, B: int, T: int) -> tuple[np.ndarray, np.ndarray]:
-        """A padding mask that has an effect, since the padding is between the tokens, and a causal mask."""
+        """A causal mask, and a padding mask that matters because the padding is between the tokens."""
         padding = self.rng.choice((0, 0, 1), size=(B, T))
         padding[:, 0] = padding[:, -1] = 0
         return padding, np.triu(np.ones((1, T, T), dtype=np.int64), k=1)
