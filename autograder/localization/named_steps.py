@@ -17,6 +17,7 @@ from autograder.sandbox.remote_values import Code
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
 from autograder.submissions.syntax_tree import functions, parse
+from autograder.worker.available_libraries import MARKS
 from course.errors import UserError
 
 if sys.version_info >= (3, 11):
@@ -73,7 +74,7 @@ def with_names(sources: Mapping[str, str], names: Names) -> dict[str, str]:
             for function, steps in wanted.items():
                 _mark(_function(tree, function), function, steps)
             start = 1 + max((i for i, node in enumerate(tree.body) if _first(node)), default=-1)
-            tree.body.insert(start, parse(f"from autograder.worker.tracing.tracer import step as {MARK}").body[0])
+            tree.body.insert(start, parse(f"from {MARKS} import step as {MARK}").body[0])
             changed[module] = ast.unparse(ast.fix_missing_locations(tree))
     return changed
 

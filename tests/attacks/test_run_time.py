@@ -8,6 +8,7 @@ from autograder.manifest import assignment
 from autograder.sandbox.confine import unsupported
 from autograder.submissions.read_submission import Submission, read_submission
 from tests.attacks import shortcuts
+from tests.support.confining import GRADER
 
 pytestmark = pytest.mark.skipif(bool(unsupported()), reason=unsupported())
 ASSIGNMENT = assignment("transformer")
@@ -370,11 +371,9 @@ def test_a_step_that_computes_everything_again_is_told_so(workers):
     assert parts["translations"].status == "passed"
 
 
-FORGED = """
+FORGED = f"""
 
-import sys
-
-count = sys.modules["autograder.worker.count_rows"].CountRows
+count = {GRADER}["autograder.worker.count_rows"].CountRows
 count.most = property(lambda self: 1, lambda self, rows: None)
 """
 

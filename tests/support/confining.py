@@ -14,7 +14,8 @@ needs_confinement = pytest.mark.skipif(bool(confine.unsupported()), reason=confi
 needs_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="about Linux")
 
 # What an unconfined worker refuses, it refuses in Python, to say so in time.
-WITHOUT_REFUSALS = "sys.modules['autograder.worker.unconfined_refusals'].allow_again()\n"
+GRADER = "__import__('builtins').__import__.__globals__['HIDDEN']"  # the grader's modules, as an attack finds them
+WITHOUT_REFUSALS = f"{GRADER}['autograder.worker.unconfined_refusals'].allow_again()\n"
 
 
 def start(workers, source):
