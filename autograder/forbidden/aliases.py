@@ -30,8 +30,8 @@ NAMING: dict[type[ast.AST], str] = {
 class Names:
     """The names bound anywhere in a module. One name can have several meanings.
 
-    `known` maps each name to the dotted names that it may refer to; "" stands for an object of the module itself.
-    `others` contains the names of the student's other modules.
+    `known` maps each name to its possible meanings: dotted names such as "torch.nn", or "" for one of the module's own
+    objects. `others` contains the names of the student's other modules.
     """
 
     def __init__(self, nodes: Iterable[ast.AST]) -> None:

@@ -81,8 +81,8 @@ def hide() -> None:
         if _is_of_grader(name):
             continue
         parent, _, child = name.rpartition(".")
-        package = HIDDEN.get(parent) or sys.modules.get(parent)
-        if package and issubclass(type(package), ModuleType) and names_of(package).get(child) is module:
+        package = HIDDEN[parent] if parent in HIDDEN else sys.modules.get(parent)
+        if package is not None and issubclass(type(package), ModuleType) and names_of(package).get(child) is module:
             delattr(package, child)
             _serve(package, parent)
 
