@@ -15,6 +15,11 @@ BINDING = (
     *(ast.Import, ast.ImportFrom, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef),
     *(ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.For, ast.comprehension),
 )
+# Nodes with names of their own.
+SCOPES = (
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef),
+    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+)
 # Nodes that bind a name, besides `ast.Name`, and the field with that name.
 NAMING: dict[type[ast.AST], str] = {
     ast.arg: "arg",
@@ -37,6 +42,8 @@ class Names:
     def __init__(self, nodes: Iterable[ast.AST]) -> None:
         self.known: dict[str, set[str]] = defaultdict(set)
         self.bound: set[str | None] = set()  # all names bound in any way, such as parameters
+        self.imported: dict[str, set[str]] = defaultdict(set)  # the meanings that come from an import
+        self.assigned: dict[str, set[str]] = defaultdict(set)  # the meanings that come from an assignment
         self.classes: set[str] = set()
         self.members: set[str] = set()  # names of methods, and of attributes set on `self`
         self.written: set[str] = set()  # names of functions, classes, class attributes and keywords
@@ -61,6 +68,7 @@ class Names:
                 for name in node.names:
                     origin = name.name if name.asname else name.name.split(".")[0]
                     self.known[name.asname or origin].add(origin)
+                    self.imported[name.asname or origin].add(origin)
                     self.libraries |= {name.name, origin}
             elif isinstance(node, ast.ImportFrom):
                 for name in node.names:
@@ -108,13 +116,19 @@ class Names:
             number = waiting.popleft()
             steps += costs[number]
             name, value = aliases[number]
-            if new := (self.resolve(value) or {""}) - self.known[name]:
+            meanings = self.resolve(value) or {""}
+            self.assigned[name] |= meanings
+            if new := meanings - self.known[name]:
                 if len(self.known[name]) < MAX_MEANINGS:
                     self.known[name] |= new
                     waiting += users[name]
                 else:
                     complete = False
         return complete and not waiting
+
+    def of_local(self, name: str) -> set[str]:
+        """Return what a local variable may refer to: never the module that has the same name outside its function."""
+        return self.known[name] - (self.imported[name] - self.assigned[name])
 
     def is_self(self, node: ast.AST) -> bool:
         """Whether an expression is `self`, `cls` or `super()`, and so an object of a class in this module."""
@@ -142,6 +156,26 @@ class Names:
         """Return what a name taken from a module refers to. In the student's own modules, the name is looked up."""
         known = self.others[origin].known.get(name) if origin in self.others else None
         return {meaning or f"{origin}.{name}" for meaning in known or {""}}
+
+
+def bound_in(body: ast.AST, outside: frozenset[str]) -> frozenset[str]:
+    """Return the names bound by a function or a module, or by those around it, except by imports and comprehensions.
+
+    In a function, such a name never means a built-in function, or a module imported elsewhere.
+    """
+    names: set[str | None] = set()
+    others: set[str | None] = set()
+    waiting = [child for field, child in children(body) if field in ("args", "body")]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Global):
+            others |= set(node.names)
+        (others if isinstance(node, ast.alias) else names).add(_bound(node))
+        if isinstance(node, ast.arguments):
+            waiting += [child for field, child in children(node) if "defaults" not in field]
+        elif not isinstance(node, SCOPES):
+            waiting += [child for _, child in children(node)]
+    return frozenset(name for name in (outside | names) - others if name)
 
 
 def children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:

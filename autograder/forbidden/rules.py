@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence, Set
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from autograder.forbidden.aliases import Function, Names, children, fold, through_modules, without_main_block
+from autograder.forbidden.aliases import Function, Names, bound_in, children, fold, through_modules, without_main_block
 from autograder.forbidden.findings import MAX_FINDINGS, Finding, needless, told_first
 from autograder.forbidden.fingerprints import Bag, copies
 from autograder.forbidden.lists import (
@@ -125,14 +125,17 @@ class Place(NamedTuple):
     parent: ast.AST
     field: str
     in_class: bool = False  # directly in the body of a class, where names become attributes
+    local: frozenset[str] = frozenset()  # names bound in the functions around it or in the module, except by imports
 
 
 def with_scopes(tree: ast.Module) -> list[Place]:
     """Return all nodes except docstrings, parents before children."""
     classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
     places = [Place(tree, "", tree, "")]
-    for node, scope, _, _, in_class in places:
-        inside = scope
+    for node, scope, _, _, in_class, local in places:
+        inside, names = scope, local
+        if isinstance(node, Function | ast.Lambda | ast.Module):
+            names = bound_in(node, local)
         attributes = isinstance(node, ast.ClassDef) or (in_class and not isinstance(node, Function | ast.Lambda))
         if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             if not scope:
@@ -142,7 +145,14 @@ def with_scopes(tree: ast.Module) -> list[Place]:
         if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             # Only the body runs when the function is called; decorators and defaults run with the module.
             places += [
-                Place(child, inside if field == "body" else scope, node, field, attributes)
+                Place(
+                    child,
+                    inside if field == "body" else scope,
+                    node,
+                    field,
+                    attributes,
+                    names if field == "body" else local,
+                )
                 for field, child in children(node)
             ]
     return places
@@ -218,7 +228,7 @@ class Search:
 
     def _value(self, node: ast.AST) -> None:
         """Report a library stored as a value, since it can no longer be tracked; plain aliases are tracked."""
-        _, _, parent, field, in_class = self.place
+        _, _, parent, field, in_class, _ = self.place
         if (
             (type(parent), field) in WITHOUT_VALUE
             or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
@@ -240,7 +250,10 @@ class Search:
             )
         ):
             return
-        self._kept(node, self.names.resolve(node))
+        if isinstance(node, ast.Name) and node.id in self.place.local:
+            self._kept(node, self.names.of_local(node.id))
+        else:
+            self._kept(node, self.names.resolve(node))
 
     def _kept(self, node: ast.AST, origins: Iterable[str]) -> None:
         """Report any modules among these names: the student's own ones lead to the libraries that they import."""
@@ -393,7 +406,7 @@ class Search:
         if not isinstance(node.ctx, ast.Load):
             return
         if node.id in CALLS_BY_STRING:
-            forbidden = node.id not in self.names.bound
+            forbidden = node.id not in self.place.local
             self.report(node, f"{node.id} turns strings into code or names", forbidden=forbidden)
         elif not known and self.names.stars and (READY.fullmatch(node.id) or READY_OR_OWN.fullmatch(node.id)):
             self.ready(node, node.id, parts=named(node.id, self.parts))

@@ -160,6 +160,44 @@ def test_a_parameter_with_the_name_of_a_built_in_function_is_only_noted(bound, n
     assert review
 
 
+@pytest.mark.parametrize("name", ["eval", "exec", "compile"])
+@pytest.mark.parametrize(
+    "bound",
+    [
+        "def f({0}):\n    return {0}\n\ndef g(x):\n    return {0}(x)\n",
+        "def f():\n    {0} = 1\n    return {0}\n\n{0}(x)\n",
+        "def f(x, {0}={0}):\n    return {0}(x)\n",
+        "def f(x):\n    from builtins import {0}\n    {0} = {0} or 1\n    return {0}(x)\n",
+        "def f({0}):\n    def g(x):\n        global {0}\n        return {0}(x)\n    return g\n",
+        "@{0}(x)\ndef f({0}):\n    return 1\n",
+        "f = lambda {0}: {0}\ny = {0}(x)\n",
+        "class A:\n    {0} = 1\n\n    def f(self, x):\n        return {0}(x)\n",
+        "y = [{0} for {0} in x]\nz = {0}(x)\n",
+    ],
+)
+def test_a_name_bound_elsewhere_does_not_excuse_a_built_in_function(bound, name):
+    assert found(bound.format(name))[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "noted"),
+    [
+        ("import mha\n\ndef f(x):\n    mha = x + 1\n    return g(mha)\n", False),
+        ("import mha\n\ndef f(mha):\n    return [mha]\n", False),
+        ("import mha\n\ndef f(mha):\n    return lambda: g(mha)\n", False),
+        ("import mha\n\ndef f(x, mha=mha):\n    return x\n", True),
+        ("import mha\n\ndef f(x):\n    return g(mha)\n", True),
+        ("import mha\nm = mha\n\ndef f(x):\n    mha = m\n    return g(mha)\n", True),
+        ("def f(x):\n    import mha\n    mha = mha or x\n    return g(mha)\n", True),
+        ("import mha\n\ndef f(mha):\n    def h():\n        global mha\n        return g(mha)\n    return h\n", True),
+    ],
+)
+def test_a_local_variable_with_the_name_of_a_module_is_not_noted(text, noted):
+    forbidden, review = found(text)
+    assert not forbidden
+    assert any("mha is used as a value" in what for what in review) == noted
+
+
 @pytest.mark.parametrize(
     "text",
     [
