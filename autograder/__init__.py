@@ -5,10 +5,10 @@ import sys
 
 
 def _leave_out_the_current_folder() -> None:
-    """Prevent imports from the folder in which `python -m autograder` was called.
+    """Prevent imports from the folder in which `python -m autograder` was run.
 
-    Python puts it first on the import path, and a folder of submissions may contain a student's folder called filelock.
-    The project's own folder is moved to the end of the path instead.
+    Python puts that folder first on the import path. A folder of submissions may contain a student's folder called
+    filelock. The project's own folder is moved to the end of the path instead.
     """
     folder = sys.path.pop(0)
     if os.path.realpath(folder or os.curdir) == os.path.dirname(os.path.dirname(os.path.realpath(__file__))):

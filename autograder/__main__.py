@@ -1,4 +1,4 @@
-"""The command line: `python grade.py [stage ...]`, or `python -m autograder`, and the instructors' commands."""
+"""The command line: `python grade.py [stage ...]` or `python -m autograder`, and commands for instructors."""
 
 import sys
 
@@ -257,7 +257,7 @@ def check_words(words: list[str], chosen: Assignment) -> None:
 
 
 def own_folder(chosen: Assignment) -> Path:
-    """The folder to grade if none is named: the current folder if it contains modules, otherwise the course's.
+    """The folder to grade by default: the current folder if it contains modules, otherwise the course's folder.
 
     On a shared server, students work in their own folders, and the course is elsewhere.
     """

@@ -33,7 +33,7 @@ def build_model(config: ModelConfig, modules: SimpleNamespace) -> Any:
 
 
 def save_weights(model: torch.nn.Module, path: Path) -> None:
-    """Write the parameters in float16, which is half the size of float32, and the buffers unchanged.
+    """Write the parameters in float16, which is half the size of float32, and leave the buffers unchanged.
 
     The file is written completely or not at all.
     """

@@ -17,7 +17,7 @@ class UserError(Exception):
 
 
 def first_reason(error: Exception) -> str:
-    """Return an exception's text in one line. If torch lists several weights that do not fit, keep only the first."""
+    """Return an exception's text in one line. If torch lists several weights that do not match, keep only the first."""
     lines = [" ".join(line.split()).rstrip(". ") for line in str(error).splitlines() if line.strip()]
     if len(lines) > 2 and lines[0].startswith("Error(s) in loading state_dict"):
         return f"{lines[1]} (and {len(lines) - 2} more)"

@@ -1,8 +1,8 @@
 """Measure a checkpoint: `python -m course.evaluate --corpus-dir DIR` prints BLEU and chrF on the test sets.
 
 It evaluates both greedy decoding and beam search. The scores are sacreBLEU's (BLEU cased, 13a tokenisation), so they
-are comparable with published scores that have the same signature. The last line gives the number of hand-aligned word
-pairs from our own sentences with which the best cross-attention head agrees.
+are comparable with published scores that have the same signature. The last line reports how many of the hand-aligned
+word pairs from our own sentences the best cross-attention head agrees with.
 """
 
 import argparse

@@ -90,7 +90,7 @@ def image(figure: Figure, alt: str, dpi: int, shown: int = 0, **saving: Any) -> 
 
 
 def _tags(pictures: dict[str, bytes], alt: str, scale: float, least: float) -> str:
-    """The light and the dark picture as <img> elements."""
+    """The light and dark pictures as <img> elements."""
     width = round(_width(pictures["light"]) * scale)
     style = f"max-width:max(100%,{round(width * min(1, least))}px);height:auto"
     tags = []

@@ -30,7 +30,7 @@ class Kind:
         return standins_of(self.assignment)
 
     def load_modules(self, folder: Path | None) -> SimpleNamespace:
-        """Load the modules of a folder; by default the reference, if it exists."""
+        """Load the modules of a folder; by default the reference modules, if they exist."""
         from course.modules import load_modules
 
         return load_modules(folder)
@@ -82,7 +82,7 @@ class Kind:
         return greedy_decode(model, sources, max_tokens, cache=quick)
 
     def cross_weights(self, model: Any, src: "torch.Tensor", tgt: "torch.Tensor") -> "torch.Tensor":
-        """Return the attention weights on the source (1, T_e) for a known target (1, T_d): (layers, H, T_d, T_e)."""
+        """Return the attention weights over the source (1, T_e) for a known target (1, T_d): (layers, H, T_d, T_e)."""
         from course.read_attention import attention_maps
 
         cross = attention_maps(model, src, tgt).cross

@@ -81,7 +81,7 @@ def bits_per_character(model: Any, tales: list[Tale], tokens: "list[torch.Tensor
 
 
 def repetitions(period: "torch.Tensor", T: int, generator: "torch.Generator | None" = None) -> "torch.Tensor":
-    """Return random tokens from a vocabulary of 64, (B, T). Each row has its own period of at most 24, (B, 1)."""
+    """Return random tokens, (B, T), from a vocabulary of 64. Each row repeats with its own `period` of at most 24."""
     import torch
 
     return torch.randint(64, (len(period), 24), generator=generator).gather(1, torch.arange(T) % period)

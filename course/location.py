@@ -1,8 +1,8 @@
-"""Find the course, that is, the folder with `course.toml`, the way git finds a repository.
+"""Find the course (the folder with `course.toml`) the way git finds a repository.
 
-A course is a folder of assignments, solutions and notebooks. This repository is a course. So are the handout that
-students unpack and the folder that `python -m autograder init DIR` writes. All code that needs a folder of the course
-uses this module.
+A course is a folder of assignments, solutions and notebooks. This repository is a course. The handout that students
+unpack and the folder that `python -m autograder init DIR` writes are also courses. All code that needs a folder of the
+course uses this module.
 """
 
 import importlib.metadata
@@ -64,8 +64,8 @@ def choose(folder: str) -> None:
 def refuse_planted(submissions: Path) -> None:
     """Refuse to run hidden tests with a course that a student may have handed in.
 
-    The tests of a course are trusted code. If a command is run inside a submission, a course.toml there would be found
-    first.
+    The tests of a course are trusted code. If a command were run inside a submission, a course.toml there would be
+    found first.
 
     Raises:
         UserError: if the course is among the submissions, or is inside another course and was not named explicitly.

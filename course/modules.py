@@ -41,7 +41,7 @@ def students_modules() -> tuple[str, ...]:
 
 
 def default_folder() -> Path:
-    """Return the folder of the reference modules if it exists (instructors), else that of the students' modules."""
+    """Return the folder of the reference modules if it exists (for instructors), else that of the students' modules."""
     return reference_or_own("transformer")
 
 
@@ -79,7 +79,7 @@ def standins_with(module: str) -> Path:
 def load_modules(
     folder: Path | None = None, names: tuple[str, ...] = MODULE_NAMES, replaced: Replaced = NOTHING
 ) -> SimpleNamespace:
-    """Import modules from a folder, except for replaced ones; by default the five modules of the Transformer.
+    """Import modules from a folder, except replaced modules; by default, import the five modules of the Transformer.
 
     The modules import each other by bare name. They are removed from `sys.modules` afterwards, so that two
     folders can be loaded side by side and an older import never hides an edited file.

@@ -56,7 +56,7 @@ def stack(
 
 
 def _cuts(white: "np.ndarray", outer: Sequence[tuple[int, int]]) -> list[int]:
-    """Return where to cut, from left to right: in the widest empty gap between neighbouring columns of panels."""
+    """Return the cut positions, from left to right: the widest empty gaps between neighbouring columns of panels."""
     import numpy as np
 
     empty = np.asarray((white[..., :3] == 255).all(axis=(0, 2)))

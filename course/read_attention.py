@@ -1,4 +1,4 @@
-"""Read attention weights through the code of the modules, however it is written.
+"""Read attention weights through the code of the modules, no matter how it is written.
 
 The modules return no attention weights, and need not store them, but the output of attention is linear in the values.
 With columns of the identity matrix as values, the outputs are columns of the attention matrix. So these are the weights
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class AttentionMaps:
     """The attention weights of one sentence, (layers, H, queries, keys); those of the decoder may be missing.
 
-    The masks, (queries, keys), are those that the model passed to its attention: True where a query may not attend.
+    The masks, (queries, keys), are those that the model passed to its attention modules: True where a query may not
+    attend.
     """
 
     src: "torch.Tensor"  # (T_e,)

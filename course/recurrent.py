@@ -1,4 +1,4 @@
-"""The recurrent translator of the assignment `attention`: configuration, loading, translating many sentences."""
+"""The recurrent translator of the assignment `attention`: configuration, loading and batch translation."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -35,7 +35,7 @@ class RecurrentConfig(SavedConfig):
 
 
 def load_recurrent_modules(folder: Path | None = None) -> SimpleNamespace:
-    """Import `pooling`, `scoring` and `seq2seq` from a folder; by default the reference or, without it, the student's.
+    """Import `pooling`, `scoring` and `seq2seq` from a folder; by default the reference modules, else the student's.
 
     Raises:
         UserError: if the folder or a module is missing.

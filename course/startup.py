@@ -33,7 +33,7 @@ def replace_unknown() -> None:
 
 
 def problem(version: tuple[int, ...] = sys.version_info[:3], root: str = ROOT) -> str:
-    """Return a message about what this Python lacks and how to fix it; "" if nothing is missing.
+    """Return a message that says what this Python lacks and how to fix it; "" if nothing is missing.
 
     Args:
         version: the version of Python.

@@ -1,4 +1,4 @@
-"""Text to token indices and back: SentencePiece tokenizers, padding, batches of similar length."""
+"""Convert text to token indices and back: SentencePiece tokenizers, padding, batches of similar length."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -91,7 +91,7 @@ def pad(sequences: Sequence[Sequence[int]]) -> tuple["torch.Tensor", "torch.Tens
 def edit_distance(tokens: Sequence[object], reference: Sequence[object]) -> int:
     """The number of replacements, insertions and deletions between two sequences (Levenshtein, 1966).
 
-    It is computed by `editdistance`, or by `rapidfuzz` where `editdistance` is not available (Python 3.13 and later).
+    It is computed by `editdistance`, or by `rapidfuzz` if `editdistance` is not available (Python 3.13 and later).
     """
     try:
         import editdistance

@@ -2,8 +2,8 @@
 
 The model is built from the project's own modules: a Transformer or, with `--model recurrent`, its predecessor.
 Training can be stopped at any time; the same command then continues it, with the same result as an uninterrupted run.
-`torchrun --nproc-per-node N -m course.train` trains in N processes: each computes its share of every batch, and the
-result is the same as with one process.
+`torchrun --nproc-per-node N -m course.train` trains in N processes: each process computes its share of every batch,
+and the result is the same as with one process.
 """
 
 import argparse

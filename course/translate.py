@@ -1,7 +1,7 @@
 """Translate German sentences: `python -m course.translate "Der Hund schläft unter dem Tisch."`.
 
-Without a sentence, or with "-", it translates the lines of standard input. It calls the modules'
-`Transformer.inference` for one sentence at a time. With --beam it instead uses the search in
+Without a sentence, or with "-", the command translates the lines of standard input. It calls the modules'
+`Transformer.inference` for one sentence at a time. With --beam, it instead uses the search in
 `course.translation.decoding`, with a KV cache and many sentences at once; `--beam 1` means greedy decoding.
 """
 

@@ -1,7 +1,7 @@
 """`python -m course.update HANDOUT.zip`: install a corrected handout mid-term, keeping everything you wrote.
 
-Files of the course are replaced. A module or notebook in `notebooks` that you have changed stays, and the new version
-is saved next to it (`mha.new.py`). Your changed versions of other course files are kept next to the new ones
+Files of the course are replaced. A module or notebook in `notebooks` that you have changed is not replaced; the new
+version is saved next to it (`mha.new.py`). Your changed versions of other course files are kept next to the new ones
 (`grade.yours.py`). Files that are not in the handout are not touched.
 """
 
@@ -31,7 +31,7 @@ PACKAGES = ("pyproject.toml", "constraints.txt", "environment.yml")
 
 @dataclass
 class Done:
-    """What an update did with each file."""
+    """The files that an update replaced or kept, and the versions that it saved next to them."""
 
     replaced: list[str] = field(default_factory=list)
     beside: dict[str, str] = field(default_factory=dict)  # kept file -> the new version next to it
@@ -103,8 +103,8 @@ def known(root: Path) -> dict[str, str]:
 def digest(data: bytes, name: str) -> str:
     """Return the SHA-256 of the content of a file called `name`.
 
-    Line endings are ignored, since editors and git change them. For a notebook only the cells' sources count, not their
-    outputs, so running a notebook does not change its digest.
+    Line endings are ignored, since editors and git change them. For a notebook, only the cells' sources count, not
+    their outputs, so running a notebook does not change its digest.
     """
     data = data.replace(b"\r\n", b"\n")
     if name.endswith(".ipynb"):

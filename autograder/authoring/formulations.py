@@ -109,7 +109,7 @@ def program(folder: Path, assignment: Assignment) -> dict[str, str]:
 def with_differences(source: str, differences: str) -> str:
     """Replace functions, methods and classes of a module with those in a second source string.
 
-    If a class has the same bases and decorators in both, methods missing from the second string are kept. New imports
+    If a class has the same bases and decorators in both sources, methods missing from the second are kept. New imports
     are inserted after the module's imports, and `from __future__` imports before them. Other new statements are
     inserted before the next replaced definition, or at the end.
     """

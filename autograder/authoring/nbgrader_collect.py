@@ -1,4 +1,4 @@
-"""Extract a class download for `nbgrader zip_collect`; students and their files are found as in `batch`."""
+"""Extract a class download for `nbgrader zip_collect`; find students and their files in the same way as `batch`."""
 
 import atexit
 import sys
@@ -17,7 +17,7 @@ STUDENT_FILE = r".*[\\/](?P<student_id>[^\\/]+)[\\/](?P<file_id>[^\\/]+)$"  # of
 
 
 class StudentFiles(ExtractorPlugin):  # type: ignore[misc]
-    """Writes a folder for each student. At the end, the command lists everything else in the download."""
+    """An extractor that writes a folder per student. At the end, the command lists everything else in the download."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

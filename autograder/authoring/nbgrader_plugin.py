@@ -58,7 +58,7 @@ class AnyNotebook(NotebookExporter):
     """Reads the released notebook instead of a submitted one, and inserts the student's cells as text."""
 
     def from_file(self, file_stream: Any, resources: Any = None, **options: Any) -> tuple[Any, Any]:
-        """Read any submitted notebook. One that has already been rebuilt is read unchanged."""
+        """Read any submitted notebook. A notebook that has already been rebuilt is read unchanged."""
         ids, course = resources["nbgrader"], self.parent.coursedir  # type: ignore[union-attr]
         path = Path(file_stream.name)
         if path.parent == Path(course.format_path(course.autograded_directory, ids["student"], ids["assignment"])):
@@ -133,7 +133,7 @@ class RefuseFaults(NbGraderPreprocessor):  # type: ignore[misc]
 
 
 def without_points(cell: Any, no_module: bool) -> str:
-    """Return why a grade cell did not return points, or "" if it did.
+    """Return the reason why a grade cell did not return points, or "" if it did.
 
     Args:
         cell: the executed cell.

@@ -2,8 +2,9 @@
 
 A table has a column "points" or "not allowed". A row belongs to a stage if its first cell links to the stage's notebook
 or is the stage's name. If several assignments have a stage of this name, the heading above shows which one is meant, as
-in "## `variants`: ...". In the introduction of a stage's notebook, "30 points" refers to the stage. In a table with
-several such rows, the points refer to exercises instead. The last paragraph lists the parts that the stage forbids.
+in "## `variants`: ...". In the introduction of a stage's notebook, "30 points" refers to the stage. If a table in the
+introduction has points in several rows, these points refer to exercises instead. The last paragraph lists the parts
+that the stage forbids.
 """
 
 import json

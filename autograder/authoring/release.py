@@ -1,7 +1,7 @@
 """Generate the release: run nbgrader on the solutions, check that no solution is left, and write notebooks/.
 
-`python -m autograder release` rewrites notebooks/, and the manifest's points in the texts that mention them; with
-`--check` it writes nothing and exits with 1 if a file is outdated.
+`python -m autograder release` rewrites notebooks/, and updates the points in all texts that mention them. With
+`--check`, it writes nothing and exits with status 1 if a file is outdated.
 """
 
 import argparse
@@ -61,7 +61,7 @@ def secret_lines(folder: Path, assignment: Assignment) -> set[str]:
 
 
 def find_leaks(release: dict[str, str], secrets: set[str]) -> list[str]:
-    """Return the released files that contain a line of a solution, each with the line."""
+    """Return the released files that contain a line of a solution, each with that line."""
     leaks = []
     for name, text in release.items():
         readable = "\n".join(_strings(json.loads(text))) if name.endswith(".ipynb") else text
@@ -79,7 +79,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def read_release(folder: Path) -> dict[str, str]:
-    """Return the text of every file by path, with "\\n" line endings; tool caches are left out."""
+    """Return the text of every file, keyed by path, with "\\n" line endings; tool caches are left out."""
     return {
         path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8", errors="replace")
         for path in sorted(folder.rglob("*"))
@@ -133,7 +133,7 @@ def _run_nbgrader(root: Path, assignment: str, scratch: Path) -> None:
 
 
 def write_release(release: dict[str, str], folder: Path, replaced: Iterable[Path]) -> None:
-    """Write a release into its folder, in place of the folders `replaced`. The bytes are the same on every system."""
+    """Write a release into its folder, replacing the folders `replaced`. The bytes are the same on every system."""
     for old in replaced:
         if old.exists():
             shutil.rmtree(old)

@@ -1,7 +1,8 @@
 """Rewrite correct code so that each part of an expression gets a name, since some students split one line into several.
 
-A traced call shows the results of statements, not of the parts of an expression (`worker.tracing.traced_values`). So
-functions without torch calls are traced a second time, with each part in a separate statement.
+A traced call shows the results of whole statements, but not of the parts of an expression
+(`worker.tracing.traced_values`). Therefore, functions without torch calls are traced a second time, with each part in a
+separate statement.
 """
 
 import ast

@@ -1,8 +1,8 @@
-"""Trace correct code in the calls of the visible tests, and store the results for locating faulty lines.
+"""Trace correct code in the calls made by the visible tests, and store the results for locating faulty lines.
 
-Part of `python -m autograder expected`. The calls are those that the visible tests make when they run the reference.
-Each call is traced with the reference, whose steps have names, and with every other known correct submission, since
-students compute the same result in different ways.
+Part of `python -m autograder expected`. The traced calls are the ones that the visible tests make when they run the
+reference. Each call is traced with the reference, whose steps have names, and with every other known correct
+submission. Students compute the same result in different ways.
 """
 
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ SELDOM = 4  # every fourth program also runs calls that are too long to be recor
 
 
 def recipes(stage: Stage, code: Code, workers: Workers) -> dict[str, CallReplay]:
-    """Return the calls of a stage's visible tests, by digest."""
+    """Return the calls made by a stage's visible tests, keyed by digest."""
     student = Student(workers, code)
     student.noted = {}
     try:
@@ -76,7 +76,7 @@ def steady(first: Trace, second: Trace) -> Trace | None:
 
 
 def other_code(assignment: Assignment, stage: Stage) -> dict[str, Code]:
-    """Return the code of each correct submission that differs from the solution in this stage, by name.
+    """Return the code of each correct submission that differs from the solution in this stage, keyed by name.
 
     The spelled-out version of a submission is included, if it is different.
     """
@@ -91,7 +91,7 @@ def other_code(assignment: Assignment, stage: Stage) -> dict[str, Code]:
 
 
 def known(assignment: Assignment, stage: Stage, workers: Workers) -> dict[str, ReferenceTrace]:
-    """Trace correct code in the calls of a stage's visible tests."""
+    """Trace correct code in the calls made by a stage's visible tests."""
     reference = named_reference(assignment, stage)
     calls = recipes(stage, reference, workers)
     recorded = traces(calls.values(), reference, workers)

@@ -18,7 +18,7 @@ LIKE_A_MARK = re.compile(r"#.*\b(begin|end)[\W_]*solution", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Region:
-    """A solution region, by the line numbers of its two markers, counted from 1."""
+    """A solution region, given by the line numbers of its two markers, counted from 1."""
 
     begin: int
     end: int
@@ -86,7 +86,7 @@ def _function_of(region: Region, lines: list[str], functions: list[tuple[str, ra
 
 
 def functions_of(regions: list[Region], lines: list[str], file: str) -> list[str]:
-    """Return, for each region of a module, the dotted name of the function or method that contains it.
+    """Return the dotted name of the function or method that contains each region of a module.
 
     Raises:
         UserError: if the module cannot be parsed or a region is not inside a single function.
@@ -148,7 +148,7 @@ def modules_in(folder: Path, assignment: Assignment) -> dict[str, str]:
 
 
 def make_stubs(folder: Path, assignment: Assignment) -> dict[str, str]:
-    """Return the stubs of all modules of an assignment by file name.
+    """Return the stubs of an assignment's modules, keyed by file name.
 
     Raises:
         UserError: if a module is missing or cannot be stripped.

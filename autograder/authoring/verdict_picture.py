@@ -1,6 +1,6 @@
 """Draw the verdict on a typical mistake as it appears in a terminal, in a light and a dark theme.
 
-This is the last part of `make figures`.
+This is the last step of `make figures`.
 """
 
 import io

@@ -1,1 +1,1 @@
-"""Grading a class: run batches on one machine or a cluster, keep the results, export and compare them."""
+"""Grading a class: run batches on one machine or a cluster, keep the results, and export or compare them."""

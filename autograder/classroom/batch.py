@@ -1,7 +1,7 @@
 """Grade a class: `python -m autograder batch SUBMISSIONS --out DIR`, on one machine or on a Dask cluster.
 
-Each result is saved immediately, so a run can be stopped at any time, in any way. The same command then continues the
-run: it grades only new and changed submissions.
+Each result is saved immediately, so a run can be stopped at any time and in any way. The same command then continues
+the run: it grades only new and changed submissions.
 """
 
 import argparse
@@ -302,7 +302,7 @@ def print_end(found: list[Found], records: Records) -> None:
 
 
 def groups_of(members: list[Member], named: list[str]) -> list[str]:
-    """Return the summary's lines about groups; none if there are no groups.
+    """Return the summary's lines about groups; the list is empty if there are no groups.
 
     Args:
         named: the submissions named after a group, not after a member.
@@ -318,7 +318,7 @@ def groups_of(members: list[Member], named: list[str]) -> list[str]:
 
 
 def print_absent(members: list[Member]) -> None:
-    """Print which students on the roster have not handed anything in."""
+    """Print the students on the roster who have not handed anything in."""
     config = course_config()
     people = read_people(config.roster, config.match)
     # Members of a group with several submissions, none of which counts, have handed in something.

@@ -27,7 +27,7 @@ SAME, DIFFERENT = 0, 1
 
 @dataclass(frozen=True)
 class Run:
-    """A run's reports by student. All members of a group have the report of the submission that counts."""
+    """A run's reports by student. All members of a group share the report on the submission that counts."""
 
     reports: dict[str, Report | None]
     members: dict[str, Member]

@@ -63,7 +63,7 @@ def grade_on_cluster(
 
 
 def connect(address: str | None, scheduler_file: Path | None) -> Any:
-    """Return a client for the cluster once a worker has joined the cluster.
+    """Wait until a worker has joined the cluster, then return a client for the cluster.
 
     Raises:
         UserError: if there is no cluster, or it has no workers.
@@ -114,7 +114,7 @@ _all: list[Grader] = []
 
 
 def grade_there(settings: Settings, submission: Submission) -> Outcome:
-    """Grade a submission in a Dask worker, with the warm process of this thread.
+    """Grade a submission in a Dask worker, using this thread's warm process.
 
     Raises:
         RuntimeError: if this machine has a different grader from the requesting one, or cannot confine submissions.

@@ -230,14 +230,14 @@ def push_grades(
 
 
 def read_times(args: argparse.Namespace, grades: ClassGrades, policy: Policy) -> tuple[dict[str, datetime], list[str]]:
-    """Return the submission times by normalised name, and notes on unreadable ones; --times takes precedence."""
+    """Return submission times by normalised name, and notes on unreadable times; --times takes precedence."""
     if policy.late is None:
         return {}, []
     return hand_in_times(assignment(grades.assignment), policy.late.zone, args.times, args.submissions)
 
 
 def from_course(args: argparse.Namespace) -> None:
-    """From course.toml, fill in the settings that no option overrides: the assignment's column, times and match."""
+    """Use course.toml for settings that no option overrides: the assignment's column, times and match."""
     config = config_or_empty()
     check_plan(config)
     plan = config.plan_of(assignment_in(args.results))
@@ -277,7 +277,7 @@ def policy_in_course(grades: ClassGrades, args: argparse.Namespace) -> Policy:
 
 
 def check_output(out: Path, details: Path, sources: Sequence[Path | None]) -> None:
-    """Check that the results can be written without overwriting an input file, before any work begins."""
+    """Before any work begins, check that the results can be written without overwriting an input file."""
     if not out.absolute().parent.is_dir():
         raise UserError(f"there is no folder {out.absolute().parent} for {out.name}")
     for path in (out, details):
@@ -326,14 +326,14 @@ def details_csv(lines: list[Line], policy: Policy) -> bytes:
 
 
 def print_summary(out: Path, details: Path, lines: list[Line], notes: list[str]) -> None:
-    """Print which students are in the file, and why the others are not."""
+    """Print the number of exported grades, the students who have none, and the reasons."""
     exported = [line for line in lines if line.status == EXPORTED]
     print(f"{len(exported)} grades are in {out}; {details} explains them.")
     print_rest(lines, [*(f"{line.student}: {line.why}" for line in exported if line.why), *notes])
 
 
 def print_rest(lines: list[Line], notes: list[str]) -> None:
-    """Print who has no grade in the gradebook, and print the notes."""
+    """Print the students without a grade in the gradebook, and the notes."""
     for status, heading in HEADINGS.items():
         listed = [line for line in lines if line.status == status]
         if listed:

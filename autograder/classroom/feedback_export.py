@@ -1,9 +1,9 @@
 """`python -m autograder export feedback`: the students' pages in a zip file, named for upload to Moodle or Canvas.
 
-Moodle ("Upload multiple feedback files in a zip") expects folders named as in its download:
+Moodle ("Upload multiple feedback files in a zip") expects folders named as in Moodle's download:
 "Full Name_123_assignsubmission_file_". Canvas ("Upload Submissions", which attaches a file to each submission) expects
-names as in its download: name_student_file_... For all other uses, the archive contains a page per student and a list
-of students and pages, for a mail merge.
+file names as in Canvas' download: name_student_file_... For all other uses, the archive contains a page per student and
+a list of students and pages, for a mail merge.
 """
 
 import csv

@@ -15,7 +15,7 @@ FILE = "not-graded.csv"
 
 @dataclass
 class LeftOut:
-    """A class's ungraded files: unclaimed ones, ignored ones, and students' files that do not count."""
+    """A class's ungraded files: unclaimed files, ignored files, and students' files that do not count."""
 
     intake: Intake
     of_students: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)  # student -> (path, reason)
@@ -40,7 +40,7 @@ class LeftOut:
         write_whole(folder / FILE, text.getvalue().encode("utf-8-sig", errors="replace"))
 
     def __str__(self) -> str:
-        """Return a sentence with the number of ungraded files and the names of unclaimed ones."""
+        """Return a sentence with the number of ungraded files and the names of unclaimed files."""
         nobodys, ignored = self.intake.unclaimed, self.intake.ignored
         of_students = [entry for left in self.of_students.values() for entry in left]
         handed_out = sum(why == HANDED_OUT for _, why in of_students)

@@ -50,7 +50,7 @@ class Review:
         read_review(folder)
 
     def raw(self) -> dict[str, Report]:
-        """Return the grader's reports by student, without students for whom the grader failed."""
+        """Return the grader's report for each student, except students for whom the grader failed."""
         return {student: report for student, (_, report) in self._records().items()}
 
     def _records(self) -> dict[str, tuple[str, Report]]:
@@ -67,7 +67,7 @@ class Review:
         return found
 
     def shown(self, student: str) -> str:
-        """Return a student's name as reviewers see it."""
+        """Return the name that reviewers see for a student."""
         return pseudonym(self._secret, student) if self.anonymous and student else student
 
     def real(self, shown: str) -> str:
@@ -82,7 +82,7 @@ class Review:
         return found
 
     def decisions(self) -> dict[str, list[Decision]]:
-        """Return the staff's decisions by student. These and all messages use the names that reviewers see.
+        """Return the staff's decisions for each student. Decisions and messages use the names that reviewers see.
 
         Raises:
             UserError: if the tables are wrong.
@@ -92,7 +92,7 @@ class Review:
         return found
 
     def tables(self) -> dict[str, list[Row]]:
-        """Return the tables as reviewers see them."""
+        """Return the tables, with students' names as reviewers see them."""
         return {name: [self._renamed(row) for row in rows] for name, rows in read_tables(self.folder).items()}
 
     def _renamed(self, row: Row) -> Row:
@@ -130,7 +130,7 @@ class Review:
         return places(with_review(self.raw()[self.real(shown)], self.decisions().get(shown, [])))
 
     def change(self, who: str, asked: Mapping[str, Any]) -> None:
-        """Apply a change; concurrent changes are applied one after the other.
+        """Apply a change; concurrent changes are applied one at a time.
 
         Raises:
             Conflict: if the row no longer exists.

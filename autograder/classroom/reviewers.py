@@ -15,7 +15,7 @@ COLUMNS = ("student", "reviewer")
 
 
 def read_reviewers(folder: Path) -> dict[str, str]:
-    """Return the reviewers by student; empty if there is no reviewers.csv.
+    """Return the reviewer of each student; the result is empty if there is no reviewers.csv.
 
     Raises:
         UserError: if the file lacks a column.
@@ -28,7 +28,7 @@ def read_reviewers(folder: Path) -> dict[str, str]:
 def deal(students: Iterable[str], reviewers: Sequence[str], before: Mapping[str, str]) -> dict[str, str]:
     """Assign each student without a reviewer to the reviewer with the fewest students; existing assignments stay.
 
-    Students are assigned in an order that is unrelated to their names and always the same.
+    The order in which students are assigned is always the same and unrelated to their names.
     """
     dealt = dict(before)
     load = Counter(dict.fromkeys(reviewers, 0))

@@ -79,7 +79,7 @@ def grader_hash(name: str) -> str:
 
 
 def read_result(path: Path) -> tuple[dict[str, Any], Report | None]:
-    """Return a student's record, and the report in it; no report if the grader failed.
+    """Return a student's record, and the report in it, which is None if the grader failed.
 
     Raises:
         UserError: if the file cannot be read, or something is missing in it.
@@ -120,7 +120,7 @@ class Records:
 
     @cached_property
     def review(self) -> dict[str, list[Decision]]:
-        """The staff's decisions by student; they are read only once, on first access.
+        """The staff's decisions for each student; they are read only once, on first access.
 
         Raises:
             UserError: if review.csv cannot be read, or its rows are wrong.
@@ -167,7 +167,7 @@ class Records:
         return self.folder / "feedback" / f"{found.safe_name}.html"
 
     def read(self, found: Found) -> dict[str, Any]:
-        """Return a student's record; empty if there is none, or it cannot be read."""
+        """Return a student's record; it is empty if there is no readable record."""
         return self._read(found)[0]
 
     def _read(self, found: Found) -> tuple[dict[str, Any], Report | None]:

@@ -1,4 +1,4 @@
-"""Lay out the modules of a class for JPlag and Dolos, with the stubs as base code."""
+"""Arrange the modules of a class in folders for JPlag and Dolos, with the stubs as base code."""
 
 import csv
 import io

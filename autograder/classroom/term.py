@@ -1,4 +1,4 @@
-"""`python -m autograder term`: a term's points and final grades, and how the grades are calculated.
+"""`python -m autograder term`: a term's points and final grades, and an explanation of how the grades are calculated.
 
 term.csv and term.html contain the points for all assignments. If course.toml has a plan for the term
 ([assignments.NAME]), final.csv and term.html also contain final grades.

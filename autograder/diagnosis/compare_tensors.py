@@ -32,12 +32,12 @@ class Wrong:
 class Incorrect(AssertionError):
     """The student's code returned a wrong result.
 
-    `actual` is the wrong tensor, and `where` marks the elements that count. Both are used to recognise known mistakes.
-    `expected` and the names of its axes are set if the two tensors can be compared element by element. `recipe`
-    describes how to repeat the call. `made_by` lists the submodules whose outputs the message is about, and `operation`
-    is the operation that is, or should be, applied to them. `changes` is the argument that the call wrongly changes in
-    place. `smaller` runs and checks a smaller call with the same fault. `minor` means that the error is only a side
-    effect, and that the result of the call is correct.
+    `actual` is the wrong tensor, and `where` marks the elements that count. These two are used to recognise known
+    mistakes. `expected` and the names of its axes are set if the two tensors can be compared element by element.
+    `recipe` describes how to repeat the call. `made_by` lists the submodules whose outputs the message is about, and
+    `operation` is the operation that is, or should be, applied to them. `changes` is the argument that the call wrongly
+    changes in place. `smaller` runs and checks a smaller call with the same fault. `minor` means that the error is only
+    a side effect, and that the result of the call is correct.
     """
 
     minor = False

@@ -5,7 +5,7 @@ from enum import Enum
 
 
 class Confidence(Enum):
-    """How certain a diagnosis is, in the words used in verdicts; the strongest come first."""
+    """The certainty of a diagnosis, in the words used in verdicts, from most to least certain."""
 
     PROVED = "is wrong"
     PROBABLE = "is probably wrong"

@@ -1,11 +1,11 @@
 """Name the mistake behind a failed test: compare the student's result with the results of known mistakes.
 
-The outcome of a failed test is reduced to a signature: which check failed, with which message, and a few random
-projections of the wrong tensor. Two programs with the same mistake have the same signature, however they are written.
-Equal projections are as good as a proof. An identical message proves little: other code may fail with it too, and the
-verdict then says "Possible cause" (see `Named`). For the visible tests, the signatures of all known mistakes are
-stored; neither the solution nor the code of the mistakes can be read from them. Hidden tests have new inputs each time,
-so the mistakes are run on these inputs.
+The outcome of a failed test is reduced to a signature: the failed check, its message, and a few random projections of
+the wrong tensor. Two programs with the same mistake have the same signature, however they are written. If the
+projections are equal, the mistake is almost certainly the same. An identical message proves little: other code may fail
+with the same message, and the verdict then says "Possible cause" (see `Named`). For the visible tests, the signatures
+of all known mistakes are stored; they reveal neither the solution nor the code of the mistakes. Hidden tests have new
+inputs each time, so the mistakes are run on these inputs.
 """
 
 import json
@@ -117,11 +117,11 @@ def name_mistakes(
 ) -> dict[str, Named]:
     """Name the mistake behind the failed tests of a stage.
 
-    A mistake that would make a passed test fail is not named. A mistake that explains all failed tests is named for all
-    of them. If there is none, each test is assigned a known mistake that produces the same wrong numbers. If there are
-    several, the one that explains the most tests is chosen. An identical message is not enough here. If different tests
-    are assigned different mistakes, all of these are named. The verdict then lists the tests in which the mistake would
-    look different.
+    A mistake that would make a passing test fail is not named. A mistake that explains all failed tests is named for
+    all of them. If there is no such mistake, each test is assigned a known mistake that produces the same wrong
+    numbers. If there are several, the mistake that explains the most tests is chosen. An identical message is not
+    enough here. If different tests are assigned different mistakes, all of these mistakes are named. The verdict then
+    lists the tests in which the mistake would look different.
 
     Args:
         failed: the signature of each failed test.
@@ -170,7 +170,7 @@ def _stored(assignment: str) -> dict[str, Any]:
 
 
 def hints(assignment: str, named: Named) -> tuple[str, ...]:
-    """The hints for a known mistake: what it looks like, and what to read again."""
+    """The hints for a known mistake: a description of its effect, and advice on what to read again."""
     looks_like, *others = _stored(assignment)["hints"][named.mistake]
     if named.not_in:
         tests = " and ".join(named.not_in)

@@ -1,4 +1,4 @@
-"""Find out from a module's source alone what its names refer to, such as "torch.nn.functional" for `F`."""
+"""Determine what a module's names refer to from its source alone, such as "torch.nn.functional" for `F`."""
 
 import ast
 import contextlib
@@ -131,7 +131,7 @@ class Names:
         return self.known[name] - (self.imported[name] - self.assigned[name])
 
     def is_self(self, node: ast.AST) -> bool:
-        """Whether an expression is `self`, `cls` or `super()`, and so an object of a class in this module."""
+        """Whether an expression is `self`, `cls` or `super()`, and therefore an object of a class in this module."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             return node.func.id == "super" and not node.args
         return isinstance(node, ast.Name) and node.id in self.selves
@@ -153,13 +153,13 @@ class Names:
         return set()
 
     def member(self, origin: str, name: str) -> set[str]:
-        """Return what a name taken from a module refers to. In the student's own modules, the name is looked up."""
+        """Return what a name taken from a module refers to. Names in the student's own modules are looked up."""
         known = self.others[origin].known.get(name) if origin in self.others else None
         return {meaning or f"{origin}.{name}" for meaning in known or {""}}
 
 
 def bound_in(body: ast.AST, outside: frozenset[str]) -> frozenset[str]:
-    """Return the names bound by a function or a module, or by those around it, except by imports and comprehensions.
+    """Return the names bound in a function or module and in its outer scopes, except by imports and comprehensions.
 
     In a function, such a name never means a built-in function, or a module imported elsewhere.
     """

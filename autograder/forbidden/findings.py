@@ -1,4 +1,4 @@
-"""Findings from searching a module, and the choice of which to report if there are too many."""
+"""Findings from searching a module, and the selection of findings to report if there are too many."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Find functions that are copies of known ones, even with different names, a different order or added lines."""
+"""Find copies of known functions, even with different names, a different order or added lines."""
 
 import ast
 from collections import Counter, deque
@@ -32,7 +32,7 @@ def _defined(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef 
 
 
 def copies(tree: ast.Module, known: Mapping[str, Bag]) -> Iterator[tuple[str, str]]:
-    """Yield the functions that are nearly identical to a known one, with the name of that known function."""
+    """Yield the functions that are nearly identical to a known function, with the name of the known function."""
     if not known:
         return
     sizes = {title: sum(bag.values()) for title, bag in known.items()}
@@ -47,7 +47,7 @@ def copies(tree: ast.Module, known: Mapping[str, Bag]) -> Iterator[tuple[str, st
 
 
 def _bag(function: Function) -> Bag:
-    """Count the nodes of a function's body: attributes and constants by value, other nodes by kind."""
+    """Count the nodes in a function's body: attributes and constants by value, other nodes by kind."""
     counts: Counter[str] = Counter()
     nodes = deque[ast.AST](function.body)
     while nodes:

@@ -1,7 +1,7 @@
 """The rules for graded modules, and the search for violations in the syntax tree. No submitted code is executed.
 
-Clear violations count as `forbidden`. If honest code could look the same, the finding is marked for a person to
-`review`. The search is not complete: Python has more ways to reach a name than any list can contain.
+Clear violations count as `forbidden`. If honest code could look the same, the finding is marked for `review` by a
+person. The search is not complete: Python has more ways to reach a name than any list can contain.
 """
 
 import ast
@@ -118,7 +118,7 @@ WITHOUT_VALUE: set[tuple[type[ast.AST], str]] = {
 
 
 class Place(NamedTuple):
-    """A node, its enclosing class and function, its parent, its field in the parent, and where it runs."""
+    """A node, its enclosing class and function, its parent, its field in the parent, and the names in scope."""
 
     node: ast.AST
     scope: str
@@ -167,7 +167,7 @@ def answer(sources: dict[str, str], known: dict[str, Bag], parts: Sequence[str])
 
 
 def main() -> None:
-    """Run the search as a separate process: the modules as JSON on stdin, the answer on stdout."""
+    """Run the search as a separate process: read the modules as JSON from stdin, and write the answer to stdout."""
     sys.stdout.write(json.dumps(answer(*json.load(sys.stdin))))
 
 
@@ -223,7 +223,7 @@ class Search:
         self.found.setdefault(key, Finding(forbidden, line, self.place.scope[:LONGEST], what[:LONGEST], parts))
 
     def _foreign(self, origins: Iterable[str]) -> list[str]:
-        """The origins that are outside the student's and the assignment's modules."""
+        """Return the origins that are outside the student's and the assignment's modules."""
         return [origin for origin in origins if origin and origin.split(".")[0] not in self.modules]
 
     def _value(self, node: ast.AST) -> None:
@@ -256,7 +256,7 @@ class Search:
             self._kept(node, self.names.resolve(node))
 
     def _kept(self, node: ast.AST, origins: Iterable[str]) -> None:
-        """Report any modules among these names: the student's own ones lead to the libraries that they import."""
+        """Report any modules among these names; a student's module gives access to its imported libraries."""
         origins = set(origins)
         for module in sorted(origins & self.modules):
             self.report(node, f"the module {module} is used as a value, and its uses are not searched", forbidden=False)
@@ -523,7 +523,7 @@ class Search:
 
 
 def _is_private(name: str) -> bool:
-    """Whether a name in a library is private, and not one of the usual ones."""
+    """Whether a name in a library is private and not commonly used."""
     return name.startswith("_") and not name.endswith("__") and name not in USUAL_PRIVATE
 
 
@@ -547,7 +547,7 @@ def _from_last_torch(path: str) -> str:
 
 @functools.cache
 def exposed_module(path: str, name: str) -> str:
-    """Return the name of an unrelated module that can be reached through a usual module, or ""."""
+    """Return the name of an unrelated module that can be reached through a commonly used module, or ""."""
     top, *rest = path.split(".")
     if top in LIBRARIES:
         return name if name in sys.stdlib_module_names - OF_LIBRARIES else ""
@@ -561,12 +561,12 @@ def exposed_module(path: str, name: str) -> str:
 
 
 def _names_only(node: ast.Assign | ast.AnnAssign) -> bool:
-    """Whether the value is assigned only to plain names (`Names` can follow those)."""
+    """Whether the value is assigned only to plain names, which `Names` can follow."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     return all(isinstance(target, ast.Name) for target in targets)
 
 
 def _short(path: str) -> str:
-    """Abbreviate a name with the usual aliases, and cut it if it is too long."""
+    """Abbreviate a name with the usual aliases, and truncate it if it is too long."""
     path = path.replace("torch.nn.functional.", "F.").replace("torch.nn.", "nn.")
     return path if len(path) <= 80 else path[:80] + "..."

@@ -1,4 +1,4 @@
-"""Limits of the search: longer code is not searched, but reported to the instructor."""
+"""Limits on the search: longer code is not searched but reported to the instructor."""
 
 import ast
 

@@ -1,10 +1,10 @@
 """Read and fill in a Canvas gradebook file, following the rules of Canvas' own importer.
 
-The first row names the columns: Student (or LastName, FirstName), ID, optionally SIS User ID, SIS Login ID and others,
-then Section, then a column "Name (number)" for each assignment, then read-only totals. A row of posting policies may
-come next, and a row that begins with "Points Possible" comes before the students. Excused students have "EX"; students
-without the assignment have "N/A". An empty cell would clear the grade in Canvas, so cells without a new grade keep
-their content.
+The first row names the columns: Student (or LastName, FirstName), ID, optionally SIS User ID, SIS Login ID and other
+columns, then Section, then a column "Name (number)" for each assignment, then read-only totals. A row of posting
+policies may come next, and a row that begins with "Points Possible" comes before the students. Excused students have
+"EX"; students without the assignment have "N/A". An empty cell would clear the grade in Canvas, so cells without a new
+grade keep their content.
 """
 
 import re

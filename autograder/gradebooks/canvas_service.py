@@ -129,7 +129,7 @@ class CanvasAssignment:
             self.notes.append(note)
 
     def send(self, changes: Sequence[Change]) -> None:
-        """Send all changes in one call, and wait until Canvas has processed it."""
+        """Send all changes in one call, and wait until Canvas has processed the call."""
         fields = []
         for change in changes:
             data = f"grade_data[{change.user}]"

@@ -191,7 +191,7 @@ def _details(report: dict[str, Any], decisions: list[Decision]) -> Details:
 
 
 def with_questions(points: Points, asked: Mapping[str, tuple[Fraction, Fraction]], cell: str) -> Points:
-    """Add the points for questions about the student's own code, if the class was asked any."""
+    """Add the points for questions about the student's own code, if the class was asked such questions."""
     full = max((most for _, most in asked.values()), default=Fraction(0))
     earned = asked.get(cell, (Fraction(0), full))[0]
     return replace(points, required=points.required + earned, full=points.full + full)

@@ -33,7 +33,7 @@ class Assessed:
 
     @property
     def full(self) -> Fraction:
-        """Full marks in the gradebook."""
+        """The points for full marks in the gradebook."""
         return self.policy.worth or next((points.full for points in self.points.values()), Fraction(0))
 
 
@@ -50,7 +50,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Final:
-    """A student's final grade, in per cent."""
+    """A student's final grade, as a percentage."""
 
     student: str
     parts: tuple[Part, ...]
@@ -96,8 +96,8 @@ def assessed_in(
 def slip_days(term: Sequence[Assessed], budget: int, each: int | None) -> dict[str, dict[str, int]]:
     """Return the slip days that students use, by assignment and normalised name.
 
-    They are used automatically, in the order of the deadlines; each assignment uses as many as it needs. Work that is
-    too late to earn any points uses no slip days.
+    Slip days are used automatically, in the order of the deadlines; each assignment uses as many as it needs. Work that
+    is too late to earn any points uses no slip days.
 
     Args:
         budget: a student's slip days for the whole term.

@@ -1,7 +1,8 @@
 """The grading policy: compute a grade from points, with extra credit and late days. All functions are pure.
 
-Extra credit is added, and the sum is capped if the policy says so. Then the late penalty is subtracted, and the rest
-is scaled to full marks in the gradebook. Only then is it rounded half up, to two decimal places. All numbers are exact.
+Extra credit is added, and the sum is capped if the policy says so. Then the late penalty is subtracted, and the rest is
+scaled to full marks in the gradebook. Finally, the result is rounded half up, to two decimal places. All numbers are
+exact.
 """
 
 from collections.abc import Iterable, Mapping
@@ -169,7 +170,7 @@ def to_the_cent(value: Fraction) -> Decimal:
 
 
 def number(value: Fraction) -> str:
-    """Format a number for people: at most four decimal places, no trailing zeros."""
+    """Format a number for display: at most four decimal places, no trailing zeros."""
     return format(_rounded(value, 4).normalize(), "f")
 
 
@@ -178,5 +179,5 @@ def _rounded(value: Fraction, decimals: int) -> Decimal:
 
 
 def shown(moment: datetime, zone: tzinfo | None) -> str:
-    """Format a time for people."""
+    """Format a time for display."""
     return moment.astimezone(zone or timezone.utc).strftime("%Y-%m-%d %H:%M:%S %z")

@@ -1,8 +1,8 @@
 """groups.csv: which students submit joint work. A group's submission counts for all its members.
 
-Each row has a group and a student. A submission belongs to a group if it is named after the group or a member, either
-directly or as in downloads from Canvas and Moodle. If a group has several submissions, they must be identical
-(Moodle gives each member a copy).
+Each row has a group and a student. A submission belongs to a group if it is named after the group or a member, directly
+or as in downloads from Canvas and Moodle. If a group has several submissions, they must be identical (Moodle gives each
+member a copy).
 """
 
 from collections import defaultdict
@@ -80,7 +80,7 @@ class Groups:
 
 
 def _keys(name: str) -> list[str]:
-    """Return the forms of a name from groups.csv: as written there, and as Canvas and Moodle write it in file names."""
+    """Return the forms of a name from groups.csv: as in the file, and as Canvas and Moodle write it in file names."""
     return [normal(name), normal(canvas.letters(name)), normal(moodle.as_in_files(name))]
 
 

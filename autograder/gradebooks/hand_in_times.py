@@ -50,7 +50,7 @@ def in_zone(local: datetime, zone: tzinfo) -> datetime:
     """Convert a zone's local time to UTC.
 
     When the clocks are set back, an hour is repeated; when they are set forward, an hour is missing. A time in such an
-    hour has two possible meanings. The later one is used, which favours the student.
+    hour has two possible meanings. The later time is used, which favours the student.
 
     Raises:
         UserError: if the year is out of range. Near the limits of the calendar, times cannot be converted or compared.
@@ -85,7 +85,7 @@ def read_moment(text: str, zone: tzinfo | None) -> datetime:
 
 
 def timestamps(found: Iterable[Found], assignment: str) -> tuple[dict[str, datetime], list[str]]:
-    """Return nbgrader's timestamps for the submissions, by normalised name, and notes on unreadable ones.
+    """Return nbgrader's timestamps for the submissions, by normalised name, and notes on unreadable files.
 
     Students without such a file, or with an unreadable one, are left out. Students can add the file themselves, so
     a bad file must not stop the grading of the class. As in nbgrader, a timestamp without a zone is UTC.
@@ -109,7 +109,7 @@ def timestamps(found: Iterable[Found], assignment: str) -> tuple[dict[str, datet
 def hand_in_times(
     chosen: Assignment, zone: tzinfo | None, times: Path | None, submissions: Path | None
 ) -> tuple[dict[str, datetime], list[str]]:
-    """Return the submission times by normalised name, and notes on unreadable ones.
+    """Return the submission times by normalised name, and notes on unreadable times.
 
     Args:
         times: a file, as for `times_in`; its times override the timestamps.
@@ -125,7 +125,7 @@ def hand_in_times(
 
 
 def of_members(times: Mapping[str, datetime], submissions: Mapping[str, str]) -> dict[str, datetime]:
-    """Set the same time for all members of a group: their submission's, or else the latest of their own times.
+    """Set the same time for all members of a group: the submission's time, or else the latest of their own times.
 
     Args:
         times: submission times, by the normalised name of a submission or a student.

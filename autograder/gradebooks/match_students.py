@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 def normal(text: str) -> str:
-    """Normalise a name for comparison: ignore case and how umlauts are composed (file systems change this)."""
+    """Normalise a name for comparison: ignore case and the Unicode form of umlauts (file systems change it)."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).strip().casefold())
 
 

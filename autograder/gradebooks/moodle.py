@@ -1,9 +1,9 @@
 """Read and fill in a Moodle assignment's offline grading worksheet, following the rules of Moodle's own importer.
 
 Moodle needs the columns Identifier ("Participant 123"), Grade and "Last modified (grade)". It skips rows without a
-grade, and silently skips grades above the maximum. Feedback in the file replaces different feedback in Moodle,
-even if it is empty. The folders of downloaded submissions are named "Full Name_123_assignsubmission_file_" (with blind
-marking, "Participant_123_..."). Students are matched by the number in this name, which is also in the Identifier.
+grade, and silently skips grades above the maximum. Feedback in the file, even if empty, replaces different feedback in
+Moodle. The folders of downloaded submissions are named "Full Name_123_assignsubmission_file_" (with blind marking,
+"Participant_123_..."). Students are matched by the number in this name, which is also in the Identifier.
 """
 
 import re

@@ -45,7 +45,7 @@ class People:
 
 
 def read_people(path: Path | None, match: str = "", aliases: bool = False) -> People:
-    """Read the roster: a CSV file with the columns student and name, and any others that identify a student.
+    """Read the roster: a CSV file with the columns student and name, and any other columns that identify a student.
 
     Args:
         match: the column that submissions are named after; "" means any matching column.

@@ -103,7 +103,7 @@ def fill(roster: Roster, grades: ClassGrades, policy: Policy, times: dict[str, d
 
 
 def check(roster: Roster, row: int, student: str, grade: Grade, policy: Policy) -> None:
-    """Refuse grades on a different scale: 90 of 100 points must not become 90 of 50."""
+    """Refuse grades on a different scale: 90 out of 100 points must not become 90 out of 50."""
     points = grade.points
     worth = points.full if policy.worth is None else policy.worth
     with_extra = worth if policy.capped else worth * (points.full + points.all_extra) / points.full

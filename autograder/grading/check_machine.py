@@ -78,7 +78,7 @@ def stored_files() -> Iterator[Finding]:
 
 
 def missing(folder: Path) -> str:
-    """Return the names of files that are missing although a checkpoint's list of checksums contains them, or ""."""
+    """Return the names of missing files that are in a checkpoint's list of checksums, or "" if there are none."""
     try:
         lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()
     except OSError as error:
@@ -101,7 +101,7 @@ def damage(file: Path) -> str:
 
 
 def worker(confined: bool) -> Finding:
-    """Start a worker as for grading, and read its limits from the worker and the kernel."""
+    """Start a worker in the same way as for grading, and get its limits from the worker and the kernel."""
     from autograder.sandbox.remote_modules import Student
     from autograder.sandbox.remote_values import Code
     from autograder.sandbox.worker_processes import make_workers
@@ -157,7 +157,7 @@ def confinement() -> Iterator[Finding]:
 
 
 def show(checks: Iterable[Finding]) -> bool:
-    """Print findings as a table; return whether anything necessary is missing."""
+    """Print findings as a table; return whether anything required is missing."""
     rows = [(finding, "ok" if finding.fine else "MISSING" if finding.needed else "note") for finding in checks]
     try:
         from rich.console import Console

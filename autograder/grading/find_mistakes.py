@@ -82,10 +82,10 @@ def with_mistake(test: TestResult, named: Named, assignment: str) -> TestResult:
 
 
 def _agrees(mistake: str, test: str, stage: Stage, book: AnswerBook, dtype: str, student: Callable[[], Student]) -> str:
-    """Return how far the student's code and the reference with the mistake agree in a hidden test.
+    """Return how long the student's code and the reference with the mistake agree in a hidden test.
 
-    The student's code failed a check, and later checks might tell the two apart. Checks that need no reference are
-    left out, since both would fail them and end the test.
+    The student's code failed a check, and later checks might distinguish it from the mistake. Checks that need no
+    reference are left out, since the student's code and the mistake would both fail them and end the test.
 
     Returns:
         "to the end" of the test, "until both fail" in the same way, or "" if the two differ.

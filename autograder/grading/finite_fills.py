@@ -1,8 +1,8 @@
 """Repeat a test that failed with NaN, replacing infinity in the code with a large finite number.
 
 If a mask forbids every key of a query, all inputs to the softmax are -inf and its result is NaN. The NaN then hides the
-numbers by which a mistake in a mask is recognised; with -1e9, they would be visible. The test is therefore run again
-with all infinities in the code replaced, and the new outcome is compared with known mistakes.
+numbers that would identify a mistake in a mask; with -1e9, they would be visible. The test is therefore run again with
+all infinities in the code replaced, and the new outcome is compared with known mistakes.
 """
 
 import ast

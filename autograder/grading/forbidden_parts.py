@@ -171,8 +171,8 @@ def _finding(forbidden: Any, line: Any, scope: Any, what: Any, parts: Any) -> Fi
 def known_functions(assignment_name: str) -> dict[str, Bag]:
     """Return the fingerprints of the functions that students could copy from the handout.
 
-    These are the stand-ins of all assignments (functions that students write, and private helpers), and the
-    functions in `course` that compute with parts of a model.
+    These are the stand-ins of all assignments (functions that students write, and private helpers), and functions in
+    `course` that use parts of a model.
     """
     known = {}
     for assignment in assignments().values():

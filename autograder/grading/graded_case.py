@@ -67,7 +67,7 @@ class StageTestCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def part(self, name: str) -> Iterator[None]:
-        """Run a part of the test that has its own points in the manifest. If it fails, the test goes on.
+        """Run a part of the test that has its own points in the manifest. If this part fails, the test continues.
 
         Parts must not depend on each other: if two parts need the same value, compute it before the first of them.
         After a call that timed out, no further parts are run.
@@ -101,7 +101,7 @@ class StageTestCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def minor(self) -> Iterator[None]:
-        """If the block fails only because of a side effect, the test goes on and loses `MINOR` of its points."""
+        """If the block fails only because of a side effect, the test continues and loses `MINOR` of its points."""
         try:
             yield
         except Incorrect as error:
@@ -193,11 +193,11 @@ class StageTestCase(unittest.TestCase):
             raise Incorrect(wrong, self.student.last_call, actual, where, expected, axes)
 
     def masked(self) -> list[tuple[str, np.ndarray]]:
-        """Return, for each mask of the last call, the elements that it affects."""
+        """Return the elements that each mask of the last call affects."""
         return masked_by(self.student.last_inputs)
 
     def steady(self) -> None:
-        """Fail if repeating the last call on a new object gives a different result, since that explains a wrong one."""
+        """Fail if repeating the last call on a new object gives a different result, since this explains the error."""
         if self.explains and (why := CHANGING.get(self.student.changing(alike))):
             raise Incorrect(why, self.student.last_call)
 
@@ -301,7 +301,7 @@ class StageTestCase(unittest.TestCase):
     def assert_chance(self, call: Callable[[], Any], where: np.ndarray | None = None) -> None:
         """Fail if all calls in training mode, with a dropout probability of 0.5, return the same result.
 
-        With few elements, two calls sometimes drop the same ones: with 8 elements, one pair of calls in 256.
+        With few elements, two calls may drop the same elements: with 8 elements, this happens in 1 of 256 cases.
 
         Args:
             where: the elements that count, to be broadcast; None for all.
@@ -327,7 +327,7 @@ class StageTestCase(unittest.TestCase):
         axes: str,
         where: np.ndarray | None = None,
     ) -> None:
-        """Fail unless dropout is in the right places. A new object is tested in training mode, without randomness.
+        """Fail unless dropout is in the right places. The test uses a new object in training mode, without randomness.
 
         Args:
             build: creates the object with a dropout probability.
@@ -350,7 +350,7 @@ class StageTestCase(unittest.TestCase):
                 self.argument_changed(name)
 
     def argument_changed(self, name: str) -> NoReturn:
-        """Fail because the last call changed an argument."""
+        """Fail with the message that the last call changed an argument."""
         why = "It works in place on what belongs to the caller."
         raise Incorrect(Wrong(f"the call changes its argument {name}", (why,)), self.student.last_call, changes=name)
 

@@ -35,7 +35,7 @@ class Twins:
 
 
 class HiddenTestCase(StageTestCase):
-    """A hidden test. It has the same name as the visible test with which it shares its points."""
+    """A hidden test, with the same name as the visible test that it shares its points with."""
 
     hidden = True
     given: tuple[str, ...] = ()  # name endings of buffers that are not random
@@ -98,11 +98,11 @@ class HiddenTestCase(StageTestCase):
         return (np.arange(T) >= lengths[:, None]).astype(np.int64)
 
     def seed_student(self, purpose: str) -> None:
-        """Seed the random number generators in the student's worker for this purpose; see `derived`."""
+        """Seed the random number generators in the student's worker with a number from `derived`."""
         self.student.seed(self.derived(f"{self.current} {purpose}") % 2**56)
 
     def in_turn(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-        """Return lengths and masks of four batches: short, long, short but different, and the first one again.
+        """Return lengths and masks of four batches: short, long, short but different, and the first batch again.
 
         A call to an object must not depend on earlier calls. The two short masks differ in every row but allow the
         first key; a short batch has 2 sentences of up to 3 positions.
@@ -115,7 +115,7 @@ class HiddenTestCase(StageTestCase):
     # Comparing the student with the reference
 
     def right(self, run: Callable[[Any], Any], subject: Any, given: Any = None) -> Any:
-        """Return the result of `run` for the reference, from the known answers if there are any.
+        """Return the result of `run` for the reference, or the known result if there are known answers.
 
         Args:
             given: the student's results that `run` uses, if any.
@@ -138,11 +138,11 @@ class HiddenTestCase(StageTestCase):
         return value
 
     def both(self, build: Callable[[Student], Any]) -> Twins:
-        """Return the student's object and the reference's, with the weights that their constructors set."""
+        """Return the student's object and the reference's object, with the weights that their constructors set."""
         return Twins(build(self.student), self.right(build, self.reference))
 
     def twins(self, build: Callable[[Student], Any]) -> Twins:
-        """Return the student's object and the reference's, with the same random weights."""
+        """Return the student's object and the reference's object, with the same random weights."""
         twins = self.both(build)
         self.load(twins, self.weights(twins.reference))
         return twins
@@ -192,7 +192,7 @@ class HiddenTestCase(StageTestCase):
         limit: float = 0.0,
         at_most: float = math.inf,
     ) -> np.ndarray:
-        """Fail unless a call returns the same tensor as with the reference; return the tensor."""
+        """Fail unless a call returns the same tensor as the reference; return the tensor."""
         actual: np.ndarray = call(twins.student)
         self.assert_tensor(actual, self.right(call, twins.reference), name, axes, where, limit, at_most=at_most)
         return actual
@@ -215,7 +215,7 @@ class HiddenTestCase(StageTestCase):
         axes: str,
         method: str | None = None,
     ) -> Gradients:
-        """Fail unless the gradients of all inputs and parameters are the same as in the reference.
+        """Fail unless the gradients of all inputs and parameters are the same as those of the reference.
 
         Args:
             output: the gradient of the call's output, or of each output; zero at elements that do not count.

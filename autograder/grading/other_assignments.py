@@ -1,4 +1,4 @@
-"""Describe the progress in the assignments that are not being graded, judged by the source code of their modules."""
+"""Describe the progress in assignments that are not being graded, based on the source code of their modules."""
 
 from autograder.manifest import Assignment, Stage, assignments, broken
 

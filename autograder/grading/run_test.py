@@ -32,7 +32,7 @@ class Unanswered(Exception):
 
 
 class Collector(unittest.TestResult):
-    """Keeps the exception raised by the one test that is run."""
+    """Keeps the exception raised by a single test."""
 
     error: BaseException | None = None
 
@@ -69,10 +69,10 @@ def stage_tests(stage: Stage, hidden: bool = False) -> dict[str, StageTestCase]:
 def run_test(
     name: str, case: StageTestCase, stage: Stage, alone: bool = False
 ) -> tuple[TestResult, BaseException | None]:
-    """Run one test. Return its result, and the exception that ended the test or its first failed part, if any.
+    """Run one test. Return the test's result, and the exception that ended the test or its first failed part, if any.
 
     A slip costs points only once: if a function fails, it is graded again with stand-ins for the functions of its stage
-    that it uses. A test with warnings is repeated in the same way. A hidden test that needs more than the reference's
+    that it calls. A test with warnings is repeated in the same way. A hidden test that needs more than the reference's
     known answers is run again with the reference itself. Afterwards, `case.checks` is the number of the failed check.
 
     Args:
@@ -181,7 +181,7 @@ def faulty_stage(stage: Stage, error: BaseException) -> StageResult:
 
 
 def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:
-    """Run a test once; return the error that ended it, and its output. The outcomes of its parts are kept in `case`."""
+    """Run a test once; return the error that ended it, and its output. `case` keeps the outcomes of its parts."""
     collector = Collector()
     case.checks, case.outcomes, case.warnings, case.side_effect = 0, {}, [], None
     case.run(collector)

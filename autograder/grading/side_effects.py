@@ -1,8 +1,8 @@
 """Check that a call neither keeps state for the next call nor cuts off the gradients.
 
-Both are checked without stored values. The sentences of a batch are independent, so reversing the batch must reverse
-the results, unless the first call has left some state. A gradient is a slope: two more calls show how much the results
-change with inputs and weights.
+Neither check needs stored values. The sentences of a batch are independent, so reversing the batch must reverse the
+results, unless the first call has left some state behind. A gradient is a slope: two more calls show how much the
+results change with inputs and weights.
 """
 
 import functools
@@ -21,7 +21,7 @@ CUT_WHY = "does the computation leave the graph (.detach(), ...)?"
 
 
 class Case(Protocol):
-    """The parts of a test case that are needed here."""
+    """The part of a test case's interface that these checks need."""
 
     student: Any
     checks: int

@@ -1,4 +1,4 @@
-"""Grade one stage of a submission: its visible tests and, after those of all stages, its hidden tests."""
+"""Grade one stage of a submission: its visible tests and, after the visible tests of all stages, its hidden tests."""
 
 import contextlib
 import functools
@@ -229,7 +229,7 @@ class StageRun:
         return self.named
 
     def finish(self) -> StageResult:
-        """Run the hidden tests, if requested, name known mistakes, and return the result."""
+        """Run the hidden tests if requested, name known mistakes, and return the result."""
         if self.error is None:
             try:
                 return self.graded()

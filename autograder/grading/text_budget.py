@@ -17,7 +17,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def within_budget(result: TestResult) -> TestResult:
-    """Return a result with shortened strings. It keeps the end of the output, and a fault's full traceback."""
+    """Return a result with shortened strings. The end of the output and the full traceback of a fault are kept."""
     most = 10 * LINES if result.status == "fault" else LINES
     details = tuple(shortened(line, LINE) for line in result.details[:most])
     if len(result.details) > most:

@@ -1,7 +1,8 @@
-"""The manifests: find the assignments by their folders, and read their stages and tests from assignment.toml.
+"""The manifests: find the assignment folders, and read the stages and tests from each assignment.toml.
 
-An assignment with an invalid manifest is skipped, so that it does not break commands for the others; a command that
-names it reports the error. A draft, whose manifest is called assignment.draft.toml, is found only by its authors.
+An assignment with an invalid manifest is skipped, so that commands still work for other assignments. A command that
+names the invalid assignment reports the error. A draft, whose manifest is called assignment.draft.toml, is visible only
+to its authors.
 """
 
 import os

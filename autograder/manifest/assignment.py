@@ -44,7 +44,7 @@ class Stage:
         return sum(self.points.values())
 
     def graded_by(self, test: str, part: str = "") -> str:
-        """Return the function that a test, or a part of it, grades; "" if the manifest does not name it."""
+        """Return the function that a test or test part grades, or "" if the manifest does not name one."""
         alone = self.writes[0] if len(self.writes) == 1 else ""
         return self.grades.get(f"{test}.{part}") or self.grades.get(test, alone)
 
@@ -70,7 +70,7 @@ class Assignment:
 
     @property
     def notebooks(self) -> tuple[str, ...]:
-        """The file names of all notebooks, sorted. Each begins with a number, so this is the teaching order."""
+        """The file names of all notebooks, sorted by their leading numbers, which give the teaching order."""
         return tuple(sorted((*(stage.notebook for stage in self.stages), *self.more_notebooks)))
 
     @property

@@ -1,6 +1,6 @@
 """`course.toml`: the settings of a whole course, in one place. `docs/course-toml.md` lists the keys.
 
-Every command that has an option for such a setting also reads it here; the option takes precedence.
+If a command has an option for one of these settings, the option takes precedence over the file.
 """
 
 import importlib.metadata
@@ -105,7 +105,7 @@ def _cached(path: Path, _changed: int) -> CourseConfig:
 
 
 def home_of(assignment: str) -> CourseConfig:
-    """Return the course that contains an assignment: this one, or else the installed package that provides it."""
+    """Return the course that contains an assignment: either the current course or one from an installed package."""
     config = course_config()
     places = (config, *courses_of_packages(config.packages))
     return next((place for place in places if (place.assignments / assignment).is_dir()), config)
@@ -126,7 +126,7 @@ def check_plan(config: CourseConfig) -> None:
 
 @cache
 def courses_of_packages(packages: tuple[str, ...]) -> tuple[CourseConfig, ...]:
-    """Return the courses in installed packages, which are named directly or by their entry points.
+    """Return the courses in the given installed packages; a package is named directly or by its entry point.
 
     Each package's folder has a course.toml. Entry points are read only if a package is named, since reading them takes
     time.
@@ -147,7 +147,7 @@ def courses_of_packages(packages: tuple[str, ...]) -> tuple[CourseConfig, ...]:
 
 
 def config_or_empty() -> CourseConfig:
-    """Return the configuration of the course, or an empty one outside a course, for commands that do not need it.
+    """Return the configuration of the course, or an empty configuration for commands used outside a course.
 
     Raises:
         UserError: if something in the course.toml is wrong.

@@ -136,7 +136,7 @@ def _stage(
 
 
 def _parts(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the parts of torch that a table forbids, and those that it allows."""
+    """Return the parts of torch that a table forbids and the parts that it allows."""
     forbids, allows = table.names("forbids", []), table.names("allows", [])
     for key, names in (("forbids", forbids), ("allows", allows)):
         for name in names:
@@ -148,7 +148,7 @@ def _parts(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _with(parts: tuple[str, ...], everywhere: tuple[str, ...], against: tuple[str, ...]) -> tuple[str, ...]:
-    """Add the assignment's parts to those of a stage, except where the stage specifies otherwise."""
+    """Add the assignment's parts to the stage's own parts, unless the stage specifies otherwise."""
     known = {*map(part, parts), *map(part, against)}
     return (*parts, *(name for name in everywhere if part(name) not in known))
 
@@ -220,7 +220,7 @@ def _number(table: Table, key: str, value: Any) -> float:
 
 
 def _tests(table: Table, folder: Path, module: str, points: dict[str, float]) -> None:
-    """Check that the tests exist: the visible ones, and if there is a hidden folder, the hidden ones too."""
+    """Check that the visible tests exist, and the hidden tests too if there is a hidden folder."""
     for kind in ("visible", "hidden"):
         if kind == "hidden" and not (folder / kind).is_dir():
             continue  # students do not receive the hidden tests

@@ -21,7 +21,7 @@ GRADED, FAULT = 0, 3
 
 
 def classroom50_files(found: Verdict, out: Path) -> None:
-    """Write result.json and the Release text. After a fault, write neither; the runner then reports an error."""
+    """Write result.json and the Release text, or neither if the grader failed: the runner then reports an error."""
     if found["outcome"] == "fault":
         return
     now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -11,7 +11,7 @@ from autograder.reports.verdict import Verdict
 
 
 def result(found: Verdict, environment: Mapping[str, str], now: str) -> dict[str, Any]:
-    """The object to write to result.json. Only graded submissions have one: for others the runner reports an error.
+    """The content of result.json. Only graded submissions get this file; for others, the runner reports an error.
 
     Args:
         environment: the environment variables of the Classroom 50 runner.

@@ -1,7 +1,8 @@
 """`python -m autograder.platforms.dodona v.json mha.py`: the verdict as the feedback of a Dodona judge.
 
-Dodona has no points: it only accepts or rejects a submission, so messages report the points. A fault is an "internal
-error". Students hand in one file, so annotations name no file; diagnostics for other files stay in the test's text.
+Dodona has no points: it only accepts or rejects a submission, so messages report the points. A grader failure is
+reported as "internal error". Students hand in one file, so annotations name no file; diagnostics for other files
+stay in the test's text.
 """
 
 import json
@@ -84,7 +85,7 @@ def _context(test: Test, tests: list[Test], file: str, shown: bool) -> dict[str,
 
 
 def main() -> int:
-    """Print the feedback, and succeed even after a fault: otherwise Dodona shows none of the output."""
+    """Print the feedback, and succeed even if the grader failed: otherwise, Dodona shows none of the output."""
     path, file = sys.argv[1:]
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))

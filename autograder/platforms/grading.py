@@ -1,4 +1,4 @@
-"""Grade one submission inside a platform's container, with the best confinement that it allows."""
+"""Grade one submission inside a platform's container, with the best confinement that the container allows."""
 
 import contextlib
 import json
@@ -92,7 +92,7 @@ def grade_submission(path: Path, settings: Settings) -> Report:
 
 
 def verdict_on(path: Path, settings: Settings) -> Verdict:
-    """The verdict for the student. After any error, its outcome is "fault". All output goes to stderr."""
+    """The verdict for the student. If there is any error, the outcome is "fault". All output goes to stderr."""
     chosen = assignment(settings.assignment)
     with contextlib.redirect_stdout(sys.stderr):
         try:

@@ -1,7 +1,7 @@
 """Report one test of a verdict to Submitty, as a custom validator. This separate script needs only Python.
 
-Submitty runs `python3 submitty.py TEST_ID` for each test case and reads a number from 0 to 1. There is no way to tell
-it that the grader failed: such a test case gets 0 points until the staff regrades it, and its message says so.
+Submitty runs `python3 submitty.py TEST_ID` for each test case and reads a number from 0 to 1. Submitty has no status
+for a grader failure: the test case gets 0 points until the staff regrades it, and its message explains this.
 """
 
 import json

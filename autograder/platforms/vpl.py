@@ -1,7 +1,7 @@
 """The verdict as the output of a Moodle VPL evaluation: a block of comments, then a line with the grade.
 
 VPL turns `mha.py:104` into a link to that line. Lines that begin with ">" are shown unchanged, so that no student's
-text is mistaken for a tag. Without a "Grade" line there is no grade, so a fault never counts as 0.
+text is mistaken for a tag. Without a "Grade" line there is no grade, so a grader failure never counts as 0.
 """
 
 from collections.abc import Iterator

@@ -104,7 +104,7 @@ def marks(answers: Mapping[tuple[str, int], str], key: Path) -> list[Marked]:
 
 
 def page(marked: list[Marked]) -> str:
-    """The analysis as HTML: which kinds of question a class fails, and who passes the tests but fails the questions."""
+    """The analysis as HTML: the kinds of questions that a class fails, and the students who fail only the questions."""
     kinds = sorted({kind for one in marked for kind, _ in one.answers})
     given = [[[right for name, right in one.answers if name == kind] for kind in kinds] for one in marked]
     shares = np.array([[answers.count(True) / len(answers) if answers else np.nan for answers in row] for row in given])
@@ -117,7 +117,7 @@ def page(marked: list[Marked]) -> str:
 
 
 def read_points(folder: Path) -> dict[str, tuple[Fraction, Fraction]]:
-    """The points for questions and their maximum, by the student's cell in grades.csv; empty if there is no file.
+    """The points for questions and the maximum for each student in grades.csv; empty if there is no file.
 
     Raises:
         UserError: if it cannot be read.

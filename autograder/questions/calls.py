@@ -1,7 +1,7 @@
 """The calls that questions are about: calls from the visible tests with new numbers, some of them with tiny sizes.
 
-No code here is specific to a stage. A test shows how an object is created and called. For a tiny call, every size is
-replaced by a smaller one, and a run shows whether the sizes fit together.
+No code here is specific to a stage. The calls in a test show how an object is created and called. For a tiny call,
+every size is replaced by a smaller one, and the call is run to check that the sizes fit together.
 """
 
 import itertools
@@ -24,7 +24,7 @@ Fill = Callable[[str, np.ndarray], np.ndarray]  # name and numbers of a tensor -
 
 
 def calls_in(recipes: Sequence[CallReplay], program: Program) -> list[CallReplay]:
-    """For each form of call in the tests, the call with the smallest inputs, in eval mode."""
+    """The call with the smallest inputs for each form of call in the tests, in eval mode."""
     forms: dict[str, list[CallReplay]] = {}
     for recipe in recipes:
         if _useful(recipe.requests, program):
@@ -35,7 +35,7 @@ def calls_in(recipes: Sequence[CallReplay], program: Program) -> list[CallReplay
 
 
 def _useful(requests: Sequence[Request], program: Program) -> bool:
-    """Whether a call suits questions: it must run the student's code on inputs that are neither empty nor large."""
+    """Whether a call can be used in questions: it must run the student's code on small, nonempty inputs."""
     *_, (last, tensors) = requests
     *makers, _ = calls = _calls(requests) or [requests[-1]]
     if calls[-1][0] is not last or len(makers) > MOST_OBJECTS or _count(requests) > LARGEST:
@@ -69,7 +69,7 @@ def of_mode(request: Mapping[str, Any], target: int, mode: str) -> dict[str, Any
 
 
 def smaller(call: CallReplay, program: Program, rng: random.Random) -> list[CallReplay]:
-    """The same call with smaller sizes, which may not fit together; the easiest to compute by hand come first."""
+    """Variants of a call with smaller sizes, which may not fit together; the easiest to compute by hand come first."""
     sizes = sorted({int(one) for one in re.findall(r"\d+", words(call.requests, program))} - {0, 1})
     choices = [{size: min(size, rng.choice((1, 2, 2, 3, 4))) for size in sizes} for _ in range(TRIES)]
     made = sorted((_with_sizes(call.requests, one) for one in choices), key=_cost)
@@ -108,7 +108,7 @@ def arguments(one: Request, requests: Sequence[Request], program: Program) -> li
 
 
 def _array(value: Any, tensors: Mapping[str, np.ndarray]) -> np.ndarray | None:
-    """The tensor that is an argument of a request; None if the argument is not a tensor."""
+    """The tensor that is an argument of a request, or None if the argument is not a tensor."""
     ((kind, name),) = value.items() if isinstance(value, dict) and len(value) == 1 else [("", "")]
     return tensors[name] if kind == "$tensor" else tensors[name].swapaxes(-1, -2) if kind == "$transposed" else None
 
@@ -147,7 +147,7 @@ def _with_sizes(requests: Sequence[Request], sizes: Mapping[int, int]) -> tuple[
 
 
 def _cost(requests: Sequence[Request]) -> float:
-    """How hard a call is to compute by hand: easy with few numbers and no axis of size 1."""
+    """The difficulty of computing a call by hand: low for few numbers and no axis of size 1."""
     short = [size for array in requests[-1][1].values() for size in array.shape[1:]].count(1)
     return max(_count(requests[-1:]), 16) + 12 * short + 0.01 * _count(requests)
 
@@ -212,7 +212,7 @@ def _pattern(array: np.ndarray) -> str:
 
 
 def listed(array: Any) -> str:
-    """An array as nested lists: whole numbers without a decimal point, others to at most two decimal places."""
+    """An array as nested lists; whole numbers have no decimal point, other numbers at most two decimal places."""
     if np.ndim(array):
         return f"[{', '.join(map(listed, array))}]"
     return str(bool(array)) if np.asarray(array).dtype == bool else f"{round(float(array), 2) + 0.0:g}"

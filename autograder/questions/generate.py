@@ -98,7 +98,7 @@ def _visible_tests(student: Student, stage: Stage) -> tuple[dict[str, StageTestC
 
 
 def _chosen(lab: Lab, count: int) -> list[Question]:
-    """Choose questions of as many kinds as possible and sort them by difficulty; no kind is used twice for a line."""
+    """Choose questions of as many kinds as possible, sorted by difficulty; no kind is used twice for the same line."""
     order = [*KINDS]
     lab.rng.shuffle(order)
     waiting = {name: KINDS[name](lab) for name in order}

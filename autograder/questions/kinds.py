@@ -46,7 +46,7 @@ def times(lab: Lab) -> Iterator[Question]:
 
 
 def _countable(lab: Lab, own: Own, n: int) -> bool:
-    """Whether to ask for a number of runs: it must exceed 1, and the code must neither state nor hide it."""
+    """Whether to ask for a number of runs, which must exceed 1 and be neither stated nor hidden in the code."""
     hidden = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
     function = lab.program.functions[own.module, own.path]
     loops = [node.iter for node in ast.walk(function) if isinstance(node, (ast.For, ast.comprehension))]
@@ -55,7 +55,7 @@ def _countable(lab: Lab, own: Own, n: int) -> bool:
 
 
 def shape(lab: Lab) -> Iterator[Question]:
-    """Ask for the shape that a tensor with several axes has after a line."""
+    """Ask for the shape of a tensor with several axes after a line has run."""
     for call in lab.some_calls:
         given = {np.shape(value) for _, value in lab.arguments(call)}
         found: dict[tuple[Place, str], set[tuple[int, ...]]] = {}
@@ -76,7 +76,7 @@ def shape(lab: Lab) -> Iterator[Question]:
 
 
 def number(lab: Lab) -> Iterator[Question]:
-    """Ask what a line computes or returns, with numbers few and small enough to compute by hand."""
+    """Ask what a line computes or returns; the numbers are few and small enough to work out by hand."""
     simple = {one.place for one in lab.program.own if one.simple}
     for known in lab.rng.sample(lab.calls, len(lab.calls))[:MOST_CALLS]:
         small = smaller(known.replay, lab.program, lab.rng)
@@ -123,7 +123,7 @@ def _asked(lab: Lab, call: Call, line: LineValue) -> Iterator[Question]:
 
 
 def _read(outcome: Outcome, line: LineValue) -> str:
-    """The value of a line that runs once, as an option; "" if it is too long, or its numbers are not simple."""
+    """The value of a line that runs once, as an option, or "" if it is too long or its numbers are not simple."""
     found = outcome.values_of(line)
     if len(found) != 1 or found[0] is None:
         return ""
@@ -183,12 +183,12 @@ def heatmap(lab: Lab) -> Iterator[Question]:
 
 
 def _matrix(axes: int) -> tuple[int, ...]:
-    """The index of the matrix that a picture shows: that of the last sentence and the first head."""
+    """The index of the matrix that a picture shows: the one for the last sentence and the first head."""
     return (-1, *[0] * (axes - 3))[: max(axes - 2, 0)]
 
 
 def _picture(outcome: Outcome, line: LineValue | None) -> np.ndarray | None:
-    """The last matrix that a line computed; None if it does not fit in a question."""
+    """The last matrix that a line computed, or None if it does not fit in a question."""
     found = outcome.values_of(line) if line else []
     value = found[-1] if found else None
     if not isinstance(value, np.ndarray) or value.ndim < 2 or not value.size or not np.isfinite(value).all():
@@ -230,7 +230,7 @@ def swap(lab: Lab) -> Iterator[Question]:
 
 
 def variant(lab: Lab) -> Iterator[Question]:
-    """Ask which alternative to a line gives the same result; with the other options, the call's result is different."""
+    """Ask which alternative to a line gives the same result; the other options change the result."""
     for call in lab.settled_calls:
         own = [one for one in lab.ran(call) if one.simple]
         for one in lab.rng.sample(own, min(MOST_VARIANTS, len(own))):

@@ -31,7 +31,7 @@ DIFFICULTY = {"times": 1, "shape": 1, "exception": 3, "heatmap": 3}  # 2 for all
 
 
 class Lab:
-    """For questions about one program: runs its calls in the student's worker, with and without changes.
+    """Runs one program's calls in the student's worker, with and without changes, to create questions.
 
     Args:
         recipes: the calls of the visible tests of the stage.
@@ -80,7 +80,7 @@ class Lab:
             yield ask
 
     def with_values(self, call: CallReplay, inputs: Fill | None = None, weights: Fill | None = None) -> Call | None:
-        """A call with new numbers, and a twin; None if it returns no numbers, or different ones each time."""
+        """A call with new numbers, and a twin; None if it returns no numbers, or different numbers each time."""
         dice = np.random.default_rng(self.rng.randrange(2**32))
         inputs = inputs or (lambda name, old: dice.normal(0, GENTLE, old.shape))
         # The numbers of the test in random order:
@@ -102,7 +102,7 @@ class Lab:
 
     @cached_property
     def some_calls(self) -> list[Call]:
-        """A few calls for all kinds of questions; those that run more of the student's lines tend to come first."""
+        """A few calls for all kinds of questions; calls that run more of the student's lines tend to come first."""
         return sorted(self.calls, key=lambda one: -len(self.ran(one)) * self.rng.uniform(0.3, 1))[:3]
 
     @property
@@ -124,12 +124,12 @@ class Lab:
         return text[:1].upper() + text[1:]
 
     def changes_of(self, own: Own) -> list[Change]:
-        """Changes to a statement in random order; those that only replace a name come last."""
+        """Changes to a statement in random order; changes that only replace a name come last."""
         found = [*self.program.changes(own)]
         return sorted(self.rng.sample(found, len(found)), key=lambda one: one.renames)
 
     def changes(self, call: Call) -> Iterator[Change]:
-        """Changes to the statements that a call runs: one for each line, then a second for each, and so on."""
+        """Changes to the statements that a call runs: one per line, then a second one per line, and so on."""
         turns = itertools.zip_longest(*map(self.changes_of, self.ran(call)))
         return (one for turn in turns for one in turn if one)
 
@@ -178,7 +178,7 @@ class Lab:
     def ask(
         self, kind: str, call: str, text: str, right: str, pool: Sequence[str], because: str, about: Sequence[Own]
     ) -> Iterator[Question]:
-        """A question with options in random order; none if the pool has too few distinct options, or they are too long.
+        """A question with options in random order; no question if the options are too few or too long.
 
         Args:
             call: in words, or "".

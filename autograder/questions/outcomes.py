@@ -1,6 +1,6 @@
-"""The outcome of a call to a student's program: what it returns, how often lines run, and what they compute.
+"""The outcome of a call to a student's program: its result, how often each line runs, and the computed values.
 
-The form of the worker's replies is checked, and they are never trusted: a forged reply spoils only the student's own
+The worker's replies are checked for their form but never trusted: a forged reply spoils only the student's own
 questions. Facts are short sentences about the outcome of a changed call; facts that do not hold are used as wrong
 options.
 """
@@ -90,7 +90,7 @@ def read_lines(record: Any) -> tuple[dict[Place, int], tuple[LineValue, ...]]:
 
 
 def same(first: Outcome, second: Outcome) -> bool | None:
-    """Whether two calls had the same outcome; None if they differ too little for a question."""
+    """Whether two calls had the same outcome, or None if they differ too little for a question."""
     if first.error or second.error:
         return first.error == second.error
     if [one.shape for one in first.values] != [one.shape for one in second.values]:
@@ -107,7 +107,7 @@ def close(a: np.ndarray, b: np.ndarray, off: float) -> bool:
 
 
 def facts(before: Outcome, after: Outcome) -> tuple[str, ...]:
-    """The facts about how a change affects a result, the most informative first; none if they are uncertain."""
+    """The facts about how a change affects a result, the most informative first; empty if they are uncertain."""
     if after.error:
         return (RAISES,) if after.error in TOLD else ()
     if len(before.values) != len(after.values) or not np.isfinite(before.values[0]).all():
@@ -128,7 +128,7 @@ def facts(before: Outcome, after: Outcome) -> tuple[str, ...]:
 def _regions(changed: np.ndarray) -> Iterator[str]:
     """The part of a result that changes, in PyTorch's notation; nothing if this part has no simple form.
 
-    The last of three axes is the feature axis. One fact names the features that change, another the positions.
+    The last of three axes is the feature axis. One fact names the features that change; another names the positions.
     """
     positions = np.asarray(changed.any(axis=-1)) if changed.ndim > 2 else changed
     boxes = [_box(changed), _box(positions)]
@@ -141,7 +141,7 @@ def _regions(changed: np.ndarray) -> Iterator[str]:
 
 
 def _box(changed: np.ndarray) -> str:
-    """The index of a block in which everything changes, and outside of which nothing does; "" if there is none."""
+    """The index of a block that contains all changes and no unchanged numbers, or "" if there is none."""
     sets = [np.unique(axis) for axis in np.nonzero(changed)]
     if not changed[np.ix_(*sets)].all():
         return ""

@@ -51,7 +51,7 @@ def write_all(out: Path, papers: Sequence[Paper], chosen: Assignment, stage: Sta
 
 
 def _package(values: dict[str, Any]) -> bytes:
-    """A zip file with a quiz for each student, which Canvas imports."""
+    """A zip file with a quiz for each student, for import into Canvas."""
     files = {"imsmanifest.xml": render("questions_qti_manifest.xml", **values)}
     for number, paper in enumerate(values["papers"], start=1):
         files[f"quiz{number}.xml"] = render("questions_qti.xml", paper=paper, ident=f"quiz{number}", **values)

@@ -1,4 +1,4 @@
-"""A question with one right answer, and how its options are chosen so that their form reveals nothing."""
+"""A question with one right answer, and the choice of wrong options that do not give it away."""
 
 import hashlib
 import itertools
@@ -44,10 +44,10 @@ class Question:
 
 
 def pick(rng: random.Random, right: str, pool: Sequence[str]) -> list[str]:
-    """Choose wrong options from a pool, so that the form of the right one reveals nothing.
+    """Choose wrong options from a pool so that the form of the right option does not give it away.
 
     Options can be ranked by superficial properties: length and size. For each property, the rank of the right option is
-    drawn from all possible ranks. The choice of wrong options that comes closest to these ranks is used.
+    drawn from all possible ranks. The wrong options that come closest to these ranks are used.
     """
     pool = sorted({*pool} - {right})
     pool = rng.sample(pool, min(MOST_WRONG, len(pool)))
@@ -64,6 +64,6 @@ def pick(rng: random.Random, right: str, pool: Sequence[str]) -> list[str]:
 
 
 def _number(option: str) -> float:
-    """The sum of the option's numbers; if the option begins with a line number, only that number."""
+    """The sum of the option's numbers, or only the line number if the option begins with one."""
     numbers = re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?", option)
     return float(numbers[0]) if option.startswith("line") else sum(map(float, numbers))

@@ -19,7 +19,7 @@ MOST_TICKS = 6
 
 @dataclass(frozen=True)
 class Student:
-    """The values from a report that the tables need."""
+    """The values from one report that are used in the tables."""
 
     name: str
     points: dict[tuple[str, str], float]  # by stage and test; the test "" is the whole stage
@@ -145,7 +145,7 @@ def class_html(
     left_out: str = "",
     questions: str = "",
 ) -> str:
-    """The report on all submissions of one assignment, for the instructor. Save it as UTF-8.
+    """The report on all submissions of one assignment, for the instructor. Save the page as UTF-8.
 
     Args:
         reports: one per submission, in the order in which the students are listed; `Report.submission` is the name

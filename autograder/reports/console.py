@@ -36,7 +36,7 @@ def clean(text: str) -> str:
 
 
 def listed(names: Sequence[str], most: int = 10) -> str:
-    """The first few names, and how many were left out."""
+    """The first few names, and the number of names left out."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
@@ -85,7 +85,7 @@ def _scored(console: Console, left: str, right: str, style: str = "") -> Text:
 
 
 def print_printed(console: Console, text: str, most: int | None) -> None:
-    """Show the output of the student's code: all of it, or its last lines."""
+    """Show all output of the student's code, or only the last lines."""
     rows = clean(text.rstrip()).splitlines()
     left_out = 0 if most is None else max(0, len(rows) - most)
     more = f" (the last {most} of {len(rows)} lines; --verbose shows all)" if left_out else ""
@@ -111,7 +111,7 @@ class Above:
         return SAME if last == (hint, lines) else f"Same cause as in: {self._mistakes[hint, lines]}."
 
     def same_lines(self, lines: object) -> bool:
-        """Whether an earlier test has named the same lines."""
+        """Whether the verdict on an earlier test named the same lines."""
         seen, self._lines = lines in self._lines, self._lines | {lines}
         return seen
 
@@ -130,7 +130,7 @@ def print_test(console: Console, test: TestResult, verbose: bool, above: Above, 
 
 
 def print_short(console: Console, test: TestResult, above: Above) -> None:
-    """Print what is wrong and where, what is expected there, what is right, and the numbers."""
+    """Print the mistake and its location, the expected code, the correct lines, and the numbers."""
     if test.message == SAME:
         _indented(console, SAME, "dim")
         return
@@ -223,7 +223,7 @@ def _sum(stages: list[StageResult]) -> str:
 
 
 def print_next(console: Console, report: Report, stages: Sequence[Stage]) -> None:
-    """Print the next step after a success: the next stage, or handing in.
+    """Print the next step after a success: the next stage, or how to hand in.
 
     Args:
         stages: all stages of the assignment.

@@ -137,7 +137,7 @@ class Sheet:
 
 
 def encoding_of(data: bytes) -> str:
-    """A file's encoding according to its byte order mark; UTF-8 if there is none."""
+    """A file's encoding according to its byte order mark, or UTF-8 if there is none."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     return "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"

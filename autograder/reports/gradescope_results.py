@@ -16,9 +16,9 @@ FAULT = (
 def results(verdict: Verdict, seed: int | None = None) -> dict[str, Any]:
     """The object for Gradescope: the score and every test, whatever its outcome.
 
-    If the verdict is released later, so is every test whose visible version passes, since its hidden version then
-    decides the outcome. Showing only some of these tests would reveal their outcome. Until the release, students see
-    no score.
+    If the verdict is released later, tests whose visible version passes stay hidden until then, since their
+    hidden version decides the outcome. Showing only some of these tests would reveal their outcome. Until the release,
+    students see no score.
 
     Args:
         verdict: a student's verdict.

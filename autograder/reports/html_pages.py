@@ -1,4 +1,4 @@
-"""The common base of the HTML reports: templates, escaping, the look of a status, the content security policy."""
+"""The common base of the HTML reports: templates, escaping, status symbols, and the content security policy."""
 
 import base64
 import hashlib
@@ -20,7 +20,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 @dataclass(frozen=True)
 class Look:
-    """The look of a status: always its name and a symbol; the tone only adds a colour."""
+    """The appearance of a status: always its name and a symbol; the tone only adds a colour."""
 
     symbol: str
     tone: str  # class in style.css
@@ -42,7 +42,7 @@ UNKNOWN = Look("•", "bad", "")
 
 
 def look(status: str) -> Look:
-    """The look of a status."""
+    """The appearance of a status."""
     return LOOKS.get(status, UNKNOWN)
 
 
@@ -52,7 +52,7 @@ def number(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as a whole percentage; a tiny share is not rounded to 0%, nor an almost full one to 100%."""
+    """A fraction as a whole percentage; values just above 0 or just below 1 become <1% or >99%."""
     return "<1%" if 0 < share < 0.01 else ">99%" if 0.99 < share < 1 else f"{100 * share:.0f}%"
 
 

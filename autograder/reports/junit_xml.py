@@ -1,6 +1,6 @@
 """The verdict as JUnit XML, for Artemis, GitLab, Jenkins and CodeGrade: a test case for each part of a test.
 
-JUnit has no points, so a platform weights the cases itself. An error, unlike a failure, is a fault of the grader.
+JUnit has no points, so each platform assigns its own weights. Unlike a failure, an error means that the grader failed.
 """
 
 from collections.abc import Iterator, Sequence

@@ -11,7 +11,7 @@ MOST = 250_000  # characters; GitHub refuses a summary of more than 1 MiB
 
 
 def summary(verdict: Verdict) -> str:
-    """The stages with their points, the tests, and what is wrong in each test that did not pass."""
+    """The stages with their points, the tests, and an explanation for each test that did not pass."""
     lines = [
         f"## {plain(verdict['title'])}: {score_line(verdict)}",
         "",

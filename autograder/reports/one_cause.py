@@ -17,7 +17,7 @@ ENDINGS = ("error", "no file", "forbidden", "blocked", "timed out")
 
 
 def cause_of(test: TestResult) -> tuple[str, ...]:
-    """The key that two tests with the same cause share; () if the test is explained on its own."""
+    """The key shared by tests with the same cause, or () if the test is explained on its own."""
     if test.status not in (*ENDINGS, "not started") or test.hidden or test.hints or test.reviewed:
         return ()
     if test.status == "not started":
@@ -26,7 +26,7 @@ def cause_of(test: TestResult) -> tuple[str, ...]:
 
 
 def one_certainty(stage: StageResult) -> StageResult:
-    """Use the strongest verdict on a line in all tests that point at it; `stage` is the version for one audience."""
+    """Use the strongest verdict on a line in all tests that point to the line; `stage` is for one audience."""
     degrees: dict[str, int] = {}  # "mha.py:95 or mha.py:97", as in the sentences -> the strongest degree
     for test in stage.tests:
         if told := PLACES.fullmatch(test.pointed[0] if test.pointed else ""):
@@ -51,7 +51,7 @@ def _strengthened(test: TestResult, degrees: Mapping[str, int]) -> TestResult:
 
 
 def told_once(stage: StageResult) -> StageResult:
-    """The stage for display: if several tests share a cause, only the first one explains it and states its cost."""
+    """The stage for display: if tests share a cause, only the first one explains it and lists the lost points."""
     stage = one_certainty(stage)
     count = Counter(map(cause_of, stage.tests))
     shown: dict[tuple[str, ...], str] = {}  # cause -> the title of the test that explains it

@@ -9,10 +9,10 @@ from autograder.reports.console import print_stage, print_total
 
 
 def one_screen(console: Console, report: Report, verbose: bool, lines_below: int) -> str:
-    """The text of a verdict. On a terminal it fits the screen, with `lines_below` lines left for the caller.
+    """The text of a verdict. On a terminal, the text fits the screen and leaves `lines_below` lines for the caller.
 
-    If it is too long, passed tests are only counted. If that is not enough, only the first failing test is explained.
-    Finally the end of the explanation is cut, since its beginning says what is wrong and names the known mistake.
+    If the text is too long, passed tests are only counted. If it is still too long, only the first failing test is
+    explained. As a last resort, the end of the explanation is cut, since the beginning describes the mistake.
     """
     if not console.is_terminal:
         return drawn(console, report, verbose)
@@ -26,7 +26,7 @@ def one_screen(console: Console, report: Report, verbose: bool, lines_below: int
 
 
 def shorter(console: Console, report: Report, verbose: bool) -> Iterator[str]:
-    """Yield the verdict in less and less detail."""
+    """Yield versions of the verdict with less and less detail."""
     yield drawn(console, report, verbose)
     if verbose:
         yield drawn(console, report, False)

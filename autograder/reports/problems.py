@@ -76,7 +76,7 @@ def on_github() -> bool:
 
 @contextmanager
 def commands_ignored() -> Iterator[None]:
-    """Keep GitHub Actions from executing commands in a block's output, since a student may have written them."""
+    """Keep GitHub Actions from executing commands in the block's output, since a student may have written them."""
     if not on_github():
         yield
         return

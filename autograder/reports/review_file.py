@@ -1,10 +1,13 @@
-"""review.csv: where the staff overrules the grader. It survives regrading and affects grades, feedback and exports.
+"""review.csv: the staff's decisions that overrule the grader.
+
+Regrading keeps these decisions. They affect grades, feedback and exports.
 
 Columns: student, test, points, reason, who, when, item. `test` is written as in grades.csv: "stage.test",
 "stage.test.part" (the stage may be left out), or a stage. A row with points sets the points of a test or part. A row
-with an item of rubric.csv adds the item's points to a stage, test or part. A row with neither is a comment, on the
-whole submission if `test` is empty. The reason is for the student. A row without points, item or reason means that
-somebody has looked at the submission; the student does not see it. Answers to regrade requests are comments, too.
+with an item from rubric.csv adds the item's points to a stage, test or part. A row without points or an item is a
+comment; if `test` is empty, the comment is about the whole submission. Students see the reason. A row without points,
+item or reason means that somebody has looked at the submission; students do not see such a row. Answers to regrade
+requests are comments, too.
 """
 
 import re
@@ -57,7 +60,7 @@ class Decision:
 
     @property
     def comment(self) -> str:
-        """The reason as the student reads it: it begins with an item's points and ends with the author."""
+        """The reason as shown to the student: the item's points come first, the author last."""
         worth = f"{signed(self.change)}: " if self.change else ""
         return f"{worth}{self.reason} ({self.by})" if self.by else worth + self.reason
 
@@ -88,7 +91,7 @@ def parse_review(folder: Path) -> tuple[dict[str, list[Decision]], list[str]]:
 def parse_sheet(
     sheet: Sheet | None, rubric: Mapping[str, Item], requests: Iterable[Request]
 ) -> tuple[dict[str, list[Decision]], list[str]]:
-    """The decisions in a file that has been read, and the errors in its rows; `sheet` is None if there is no file.
+    """The decisions in a file and the errors in its rows; `sheet` is None if there is no file.
 
     Raises:
         UserError: if it lacks columns.
@@ -108,7 +111,7 @@ def parse_sheet(
 
 
 def refuse(file: Path | str, wrong: Sequence[str]) -> None:
-    """Raise an error that lists everything that is wrong in a file.
+    """Raise an error that lists all mistakes in a file.
 
     Raises:
         UserError: if something is wrong.
@@ -119,7 +122,7 @@ def refuse(file: Path | str, wrong: Sequence[str]) -> None:
 
 
 def _decision(cells: Mapping[str, str], row: int, rubric: Mapping[str, Item]) -> tuple[Decision, list[str]]:
-    """A row as a decision, and the errors in it."""
+    """The decision in a row, and the errors in the row."""
     wrong = []
     # grades.csv has an apostrophe before a name that a spreadsheet would mistake for a formula.
     student = cells["student"].removeprefix("'")
@@ -155,7 +158,7 @@ def _decision(cells: Mapping[str, str], row: int, rubric: Mapping[str, Item]) ->
 
 
 def test_and_part(place: str) -> tuple[str, str]:
-    """The test (or the stage) and the part that an entry in the column `test` names."""
+    """The test (or stage) and the part named by an entry in the column `test`."""
     named = GRADED.fullmatch(place)
     return (named["test"], named["part"] or "") if named else (place, "")
 
@@ -216,7 +219,7 @@ def decided_points(
 ) -> tuple[Fraction, list[Fraction]]:
     """The points of a test and of its parts after the decisions; the parts add up to the test.
 
-    First, points are set. Then items change them: items for parts first, items for the whole test last. Points
+    First, points are set. Then items for parts change the points, followed by items for the whole test. Points
     stay between 0 and the maximum. A change to a whole test's points is applied to one part after another.
 
     Args:
@@ -255,7 +258,7 @@ def _within(points: Fraction, most: Fraction) -> Fraction:
 
 
 def adjustment(stage: str, points: Fraction, most: Fraction, decisions: Iterable[Decision]) -> Fraction:
-    """By how much the items change a stage's total, which stays between 0 and the stage's maximum.
+    """The amount by which items change a stage's total; the total stays between 0 and the stage's maximum.
 
     Args:
         points: the sum of the tests after their decisions.

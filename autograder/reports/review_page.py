@@ -21,7 +21,7 @@ def review_html(
     me: str = "",
     anonymous: bool = False,
 ) -> str:
-    """The review page for a class. Save it as UTF-8, next to review.csv.
+    """The review page for a class. Save the page as UTF-8, next to review.csv.
 
     Args:
         reports: one per submission, with the staff's decisions. They are read once.

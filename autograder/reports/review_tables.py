@@ -1,8 +1,8 @@
 """The files that reviewers write (review.csv, rubric.csv, requests.csv) as tables, changed one row at a time.
 
-A change replaces an existing row, matched word for word, with a new one; either may be missing. So a change is refused
-if somebody else has changed or removed the row in the meantime, and nobody loses work. The file review-log.csv keeps
-every change, with its author and time.
+A change replaces an existing row, matched word for word, with a new row; it can also add or remove a row. If somebody
+else has changed or removed the row in the meantime, the change is refused, so nobody loses work. The file
+review-log.csv records every change, with its author and time.
 """
 
 import csv
@@ -95,7 +95,7 @@ def change(
     reports: Mapping[str, Report],
     shown: Callable[[str], str] = str,
 ) -> None:
-    """Replace a row. For each folder, only one caller at a time may do this.
+    """Replace a row. Only one caller at a time may change the tables in a folder.
 
     Args:
         before: the row as it was shown; None for a new one.

@@ -1,6 +1,6 @@
-"""rubric.csv: comments and deductions that the staff uses repeatedly, written once.
+"""rubric.csv: comments and deductions that the staff can reuse.
 
-Columns: item, on, points, comment. Points may be negative, or left out for a reusable comment. `on` is the stage,
+Columns: item, on, points, comment. Points may be negative, or missing if the item is only a comment. `on` is the stage,
 test or part that the item belongs to if a row of review.csv names none. A change to an item's points applies to all
 students who have it.
 """
@@ -61,5 +61,5 @@ def parse_rubric(sheet: Sheet) -> dict[str, Item]:
 
 
 def signed(points: Decimal) -> str:
-    """Points with their sign, for students."""
+    """Points with their sign, as shown to students."""
     return f"{points:+f}".replace("-", "\N{MINUS SIGN}")

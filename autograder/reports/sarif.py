@@ -8,7 +8,7 @@ LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 
 
 def sarif(verdict: Verdict) -> dict[str, Any]:
-    """A SARIF log of a student's verdict: a rule for each test, a result for each diagnostic."""
+    """A SARIF log of a student's verdict: a rule for each test, and a result for each diagnostic."""
     rules = [{"id": test["id"], "shortDescription": {"text": test["title"] or test["id"]}} for test in verdict["tests"]]
     results = [result(diagnostic) for test in verdict["tests"] for diagnostic in test["diagnostics"]]
     run = {

@@ -1,4 +1,4 @@
-"""A test's verdict in a few rows: what is wrong and where, what is expected there, what is right, and the numbers."""
+"""A test's verdict in a few rows: the mistake, its location, the expected code, the correct lines, and the numbers."""
 
 import re
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ def parts_line(test: TestResult) -> str:
 
 
 def part_line(part: PartResult, reason: bool = True) -> str:
-    """A part of a test in one line.
+    """A part of a test, on one line.
 
     Args:
         reason: whether to include its message.

@@ -22,7 +22,7 @@ LINE = re.compile(r"\b(\w+)\.py:(\d+)")
 
 
 def staff_html(report: Report, sources: Mapping[str, str], assignment: Assignment) -> str:
-    """The graders' page for a submission. It contains information that students must not see. Save it as UTF-8.
+    """The graders' page for a submission. It contains information that students must not see. Save the page as UTF-8.
 
     Args:
         report: the result of grading, with the staff's decisions.

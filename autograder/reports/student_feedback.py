@@ -14,7 +14,7 @@ FAULT = "The grader itself failed here. This says nothing about your code; your 
 def feedback_html(report: Report) -> str:
     """The feedback page of one submission, for the student.
 
-    It is self-contained (no other file, no script) and contains only what students may see. Save it as UTF-8.
+    The page is self-contained (no other file, no script) and contains nothing confidential. Save the page as UTF-8.
 
     Args:
         report: the result of grading; `report.submission` is shown and should be the student's name, not a path.
@@ -33,9 +33,9 @@ def feedback_html(report: Report) -> str:
 def for_student(report: Report) -> Report:
     """The report without the parts that students must not see.
 
-    For a hidden test, students see the verdict and the fixed hint of a known mistake. They see no inputs and no values.
-    Nor do they see output, messages or line numbers from code that received hidden inputs, since that code could use
-    them to reveal the inputs. If the grader failed, they see no traceback. Review notes and the seed are left out.
+    For a hidden test, students see the verdict and the fixed hint for a known mistake, but no inputs or values. Output,
+    messages and line numbers from code that received hidden inputs are left out, too: the code could use them to reveal
+    the inputs. Tracebacks from grader failures, review notes and the seed are also left out.
     """
     return replace(
         report,

@@ -49,13 +49,13 @@ class Row:
 
 
 def rows_of(assignments: Sequence[Assessed]) -> list[Row]:
-    """All students with a grade in any assignment, by name."""
+    """All students with a grade in any assignment, sorted by name."""
     names = sorted({name for assessed in assignments for name in assessed.points})
     return [Row(name, tuple(assessed.points.get(name) for assessed in assignments)) for name in names]
 
 
 def term_html(assignments: Sequence[Assessed], finals: Sequence[Any] = ()) -> str:
-    """The page. Save it as UTF-8.
+    """The overview page. Save the page as UTF-8.
 
     Args:
         finals: the final grades (gradebooks.final_grades).

@@ -165,7 +165,7 @@ def verdict(
 
 
 def _without_times(report: Report) -> Report:
-    """The report with all times set to 0, since code could reveal hidden inputs by how long it takes."""
+    """The report with all times set to 0, since code could reveal hidden inputs through its running time."""
     stages = (
         replace(stage, tests=tuple(replace(test, seconds=0.0) for test in stage.tests)) for stage in report.stages
     )
@@ -260,7 +260,7 @@ def _diagnostics(test: TestResult, assignment: Assignment, sources: Mapping[str,
 
 
 def _function(test: TestResult, assignment: Assignment, sources: Mapping[str, str]) -> list[tuple[str, int]]:
-    """The first line of the function that a test grades; line 1 of its module if it is missing."""
+    """The first line of the function that a test grades, or line 1 of its module if the function is missing."""
     stage = next((stage for stage in assignment.stages if stage.name == test.stage), None)
     if stage is None or not sources:
         return []
@@ -275,7 +275,7 @@ def _function(test: TestResult, assignment: Assignment, sources: Mapping[str, st
 
 
 def fault_report(assignment: Assignment) -> Report:
-    """The report to use if the grader failed before grading anything. It lists every test, with no points."""
+    """The report to use if the grader failed before grading anything. It lists every test with 0 points."""
     from autograder.grading.run_test import stage_tests
 
     stages = []

@@ -1,6 +1,6 @@
 """`python grade.py --watch [stage ...]`: grade again whenever a module is saved, until Ctrl-C.
 
-A verdict fits on one screen. The old one stays until the new one is ready, with a line below it that names what is
+A verdict fits on one screen. The old verdict stays until the new one is ready, and a line below it names the stages
 being graded. Saving a module stops a run that has not finished, since its verdict would be outdated.
 """
 
@@ -181,7 +181,7 @@ def texts(folder: Path, assignment: Assignment) -> dict[str, bytes]:
 
 
 def show(console: "Console", report: "Report | None", problem: str, verbose: bool, saved: str, folder: Path) -> None:
-    """Clear the screen and print the verdict, or the problem, and what is being watched."""
+    """Clear the screen, and print the verdict or the problem, and the name of the watched folder."""
     from autograder.reports.one_screen import one_screen
 
     console.clear()

@@ -1,1 +1,1 @@
-"""The grader's side of running untrusted code: workers, the wire protocol, confinement, errors in student code."""
+"""The grader's side of running untrusted code: workers, the wire protocol, confinement, and errors in student code."""

@@ -117,7 +117,7 @@ class CallHistory:
             self._made[handle] = [self._last]
 
     def last(self, code: Code, dtype: str) -> CallReplay | None:
-        """Return the replay of the last request; None if an object's origin is unknown, or the request is not a call.
+        """Return the replay of the last request, or None if it is not a call or an object's origin is unknown.
 
         For an attribute, the replay includes the object's last call, since that call may have set the attribute.
         """
@@ -136,7 +136,7 @@ class CallHistory:
         )
 
     def _add(self, wanted: Request, requests: list[Request], numbers: dict[int, int]) -> bool:
-        """Append a request after those that create its objects. Return False if these are unknown or too numerous."""
+        """Append a request after the requests that create its objects. Return False if any are unknown or too many."""
         waiting = [*handles(wanted[0])][::-1]  # a stack: the object to create next is last
         while waiting:
             handle = waiting[-1]

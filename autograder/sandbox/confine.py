@@ -1,9 +1,9 @@
-"""Confine a worker (Linux): no files but Python's libraries, no network, no other process, limited memory and time.
+"""Confine a worker (Linux): no files but Python's libraries, no network, no other processes, limited memory and time.
 
-`prepare` runs once in the warm process, `confine` in each fork before any student code arrives. There are two
+`prepare` runs once in the warm process, and `confine` runs in each fork before any student code arrives. There are two
 independent layers, and neither needs privileges: Landlock denies access to files and TCP, and blocks signals; seccomp
-allows only a short list of system calls. Resource limits are a third layer, and a change of user is a fourth if the
-grader is root.
+allows only a short list of system calls. Resource limits are a third layer. If the grader runs as root, a change of
+user is the fourth layer.
 
 All numbers are from the kernel's headers, which are named beside the constants. The headers are linux/landlock.h,
 linux/seccomp.h, linux/filter.h, linux/bpf_common.h, linux/audit.h, linux/prctl.h, linux/capability.h, asm/unistd_64.h
@@ -107,7 +107,7 @@ def unsupported(landlock: bool = True) -> str:
 
 
 def landlock_version() -> int:
-    """The version of Landlock's interface, 0 if there is none (landlock_create_ruleset(2))."""
+    """The version of Landlock's interface, or 0 if there is none (landlock_create_ruleset(2))."""
     version = _libc().syscall(LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), LANDLOCK_CREATE_RULESET_VERSION)
     return max(0, version)
 
@@ -139,12 +139,12 @@ def prepare() -> int:
 
 
 def packages() -> set[str]:
-    """The packages that a worker may import besides the standard library: loaded ones, and torch's late imports."""
+    """The packages that a worker may import besides the standard library: loaded packages, and torch's late imports."""
     return {name.partition(".")[0] for name in sys.modules} | {*NEEDED_LATE}
 
 
 def libraries() -> Iterator[str]:
-    """The files and folders that a worker may read: the standard library and `packages`, but never the grader's own."""
+    """The files and folders that a worker may read: the standard library and `packages`, but no grader code."""
     for name in ("stdlib", "platstdlib"):
         folder = sysconfig.get_path(name)
         # Packages, our own included, are often installed in a folder of the standard library.
@@ -157,7 +157,7 @@ def libraries() -> Iterator[str]:
 
 
 def libraries_are_public() -> bool:
-    """Whether the unprivileged user can read the libraries too. That user cannot if they are in root's home folder."""
+    """Whether the unprivileged user can read the libraries, too. That user cannot read root's home folder."""
     paths = {Path(path) for path in libraries()}
     folders = {parent for path in paths for parent in path.parents}
     return all(path.stat().st_mode & 0o004 for path in paths) and all(path.stat().st_mode & 0o001 for path in folders)
@@ -266,7 +266,7 @@ def program(machine: str, pid: int, reading: bool) -> Iterator[bytes]:
 
 
 def allowed(pid: int, reading: bool) -> Iterator[tuple[str, list[Check]]]:
-    """Yield every allowed call with the checks on its arguments. No call creates a process or a thread."""
+    """Yield every allowed call with the checks on its arguments. None of them creates a process or thread."""
     restricted = ("openat", "fcntl", "prlimit64", "tgkill", "prctl")
     yield from ((name, []) for name in CALLS if name not in restricted and (reading or name not in NAMES))
     if reading:

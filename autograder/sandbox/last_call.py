@@ -36,7 +36,7 @@ class LastCall:
         return self._result
 
     def changing(self, equal: Callable[[Any, Any], bool], seed: Callable[[], object]) -> str:
-        """Return why repeating a call changes its result: "random", "kept" or "unfilled"; "" if the result is the same.
+        """Return the reason if a repeated call has a different result ("random", "kept" or "unfilled"), or else "".
 
         "unfilled" means that the result differs even with the same random numbers: the code reads uninitialised memory.
 

@@ -146,7 +146,7 @@ class Student:
             self._seconds, self._clock = kept
 
     def changing(self, equal: Callable[[Any, Any], bool]) -> str:
-        """Return why the last call, in evaluation mode, returns a different result on a new object; see `LastCall`."""
+        """Return the reason if the last call (in eval mode) has a different result on a new object; see `LastCall`."""
         return self._again.changing(equal, lambda: self._ask({"do": "seed", "seed": 0}))
 
     def _ask(self, request: dict[str, Any], body: bytes = b"", call: str = "") -> Any:
@@ -286,7 +286,7 @@ class ObjectProxy(Named):
         return {name: tuple(shape) for name, shape in reply}
 
     def deterministic_dropout(self) -> "ObjectProxy":
-        """The same object with deterministic dropout: every element is kept if that is likelier, otherwise dropped."""
+        """The same object with deterministic dropout: all elements are kept if p < 0.5 and dropped otherwise."""
         return ObjectProxy(self._student, self._handle, self._name, steady=True)
 
     def taking(self, shape: tuple[int, ...], columns: list[int] | None = None) -> "ObjectProxy":

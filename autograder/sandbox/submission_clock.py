@@ -2,7 +2,7 @@
 
 Three quarters of a submission's time is divided equally: each stage has one share for its visible tests and one for
 its hidden tests. The remaining quarter, plus any time that finished stages did not use, goes to the first stage that
-needs more. So an endless loop in one stage leaves every other stage its full share, whatever the order.
+needs more. So an endless loop in one stage leaves every other stage its full share, regardless of the order.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ HINTS = 6  # one sixth of the time is added for calls made only for diagnosis
 
 
 class Seconds(float):
-    """A measured time. A second measurement of the same call may differ."""
+    """A measured time. The time may differ if the same call is measured again."""
 
 
 class Clock:
@@ -96,7 +96,7 @@ class Clock:
 
 
 class Share(Clock):
-    """One stage's part of a submission's time: an endless loop in the stage leaves enough for the others.
+    """One stage's part of a submission's time: an endless loop in the stage leaves enough for the other stages.
 
     Stages graded at the same time may each use the whole reserve, but never another stage's share.
     """

@@ -1,4 +1,4 @@
-"""Find where the student's code was on timeout; the worker reports this just before it ends.
+"""Find the line at which the student's code timed out; the worker reports its location just before it ends.
 
 Instead of a reply, the worker sends Python's call stack as text. It is written by faulthandler, in C, so neither
 untrusted code nor `except:` can prevent this. In a forked worker, a signal triggers the output. Windows has no such

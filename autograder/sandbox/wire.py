@@ -29,7 +29,7 @@ class Tuple(list[Any]):
 
 
 class FrameError(Exception):
-    """The received bytes are not a frame, or there are too many of them."""
+    """The received bytes are not a frame, or the frame is too large."""
 
 
 def write_frame(stream: BinaryIO, header: dict[str, Any], body: bytes = b"") -> None:
@@ -40,7 +40,7 @@ def write_frame(stream: BinaryIO, header: dict[str, Any], body: bytes = b"") -> 
 
 
 def pack_tensors(tensors: Iterable[tuple[str, str, Sequence[int], bytes]]) -> bytes:
-    """Pack tensors into a body in the safetensors format; many times faster than the library if they are small.
+    """Pack tensors into a body in the safetensors format; for small tensors, many times faster than the library.
 
     Args:
         tensors: name, type name in safetensors ("F64"), shape and elements of each.
@@ -120,7 +120,7 @@ def unflatten(
     tuples: Callable[[Iterable[Any]], Any] = Tuple,
 ) -> Any:
     """Rebuild a value from JSON. `leaf` is called with one of LEAVES and its name or number, `number` with an integer,
-    `tuples` with the items of a tuple.
+    and `tuples` with the items of a tuple.
 
     Raises:
         FrameError: if the JSON does not have the form that `flatten` returns.

@@ -92,7 +92,7 @@ class Printed:
             os.unlink(self._path)  # nothing is left behind, even if this process is killed
 
     def take(self) -> str:
-        """Return the output since the last call, at most the last 16 KiB."""
+        """Return the output since the last call, limited to the last 16 KiB."""
         start = self._reader.tell()
         end = self._reader.seek(0, os.SEEK_END)
         self._reader.seek(max(start, end - KEPT_OUTPUT))
@@ -124,7 +124,7 @@ class WorkerProcess(Protocol):
         """Resume the worker."""
 
     def computed(self) -> float:
-        """Return the processor time used, in seconds, as counted by the system; 0 if unknown."""
+        """Return the processor time used, in seconds, as counted by the system, or 0 if it is unknown."""
 
     def timed(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
         """Add the time limit to a request, if the worker enforces it itself."""
@@ -133,7 +133,7 @@ class WorkerProcess(Protocol):
         """Ask the worker for its location; see `timeout_location`."""
 
     def kill(self) -> None:
-        """Kill the worker immediately, whatever it is doing; a blocked read or write of ours then returns."""
+        """Kill the worker immediately; if the grader is blocked in a read or write, this unblocks it."""
 
     def exit_code(self) -> int:
         """Wait until the worker ends and return its exit code, which is negative if a signal ended it."""
@@ -303,7 +303,7 @@ class PlainWorker:
 
 
 class PlainWorkers:
-    """Creates workers that import torch themselves; some are started early, and import it while others work."""
+    """Creates workers that import torch themselves; some are started early and import torch while other workers run."""
 
     confined = False
 

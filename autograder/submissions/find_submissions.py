@@ -1,8 +1,9 @@
 """Find the submissions of a class: folders, zip files, or one download with all of them. Nothing is extracted.
 
-Every file in a download is accounted for. A file belongs to a student if its path names one. It is ignored if its name
-is one that operating systems or tools create automatically. All other files are reported as unclaimed. The student's
-key comes from the platform's naming pattern (loose_files.py), or else from the name of the folder or archive.
+Every file in a download is accounted for. A file belongs to a student if its path names the student. Files that
+operating systems or tools create automatically are recognised by their names and ignored. All other files are reported
+as unclaimed. The student's key comes from the platform's naming pattern (loose_files.py), or else from the name of the
+folder or archive.
 """
 
 import hashlib
@@ -73,7 +74,7 @@ class Found:
     entry: str = ""  # the path within the input, for messages
 
     def read(self, keep: Collection[str] = ()) -> Submission:
-        """Read the modules, and keep other files (`read_tree`). Problems with them are recorded in the submission."""
+        """Read the modules, and keep other files (`read_tree`). Any problems are recorded in the submission."""
         called = printable((self.inside or self.path.name).rpartition("/")[2])
         try:
             tree = self.tree()
@@ -128,7 +129,7 @@ class OneFile:
 
 
 def _file(path: Path, part: str) -> Tree | None:
-    """Return a loose file in a folder or a class download; None if it is not a file."""
+    """Return a loose file in a folder or a class download, or None if it is not a file."""
     if path.is_dir():
         return None if (path / part).is_dir() else OneFile(path, part)
     download = _open_download(path, os.getpid())
@@ -214,7 +215,7 @@ class Place(Protocol):
         """Yield the paths of all files in a folder."""
 
     def found(self, name: str) -> Found:
-        """Return the submission in the folder or archive with this name; if the name is empty, in the whole folder."""
+        """Return the submission in the folder or archive with this name; an empty name means the whole folder."""
 
     def loose(self, names: Iterable[tuple[str, Upload]]) -> Found:
         """Return the submission that consists of these files and folders."""
@@ -290,7 +291,7 @@ def find_submissions(path: Path, assignment: Assignment) -> list[Found]:
 
 
 def take_in(path: Path, chosen: Sequence[Assignment]) -> Intake:
-    """Find the submissions below a path, named after their students, and all files that belong to nobody.
+    """Find the submissions below a path, named after their students, and all files that belong to no student.
 
     Args:
         path: a folder with a folder or a zip file for each student, such as nbgrader's `submitted`; a class download,
@@ -381,7 +382,7 @@ class Survey:
 
     @cached_property
     def around(self) -> "Survey | None":
-        """The survey of the class in the only folder or zip file here; None if there is no class in it."""
+        """The survey of the class in the only folder or zip file here, or None if there is no class."""
         names = [*self.folders, *self.archives, *self.others, *self.uploads]
         if len(names) != 1 or self.uploads or self.others or self.stray or self.own_folders:
             return None

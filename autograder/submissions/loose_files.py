@@ -1,4 +1,4 @@
-"""Find out which student a downloaded file belongs to, from the names that Canvas, Moodle and others assign.
+"""Find out which student a downloaded file belongs to, from the file names that Canvas and Moodle assign.
 
 Canvas (lib/content_zipper.rb): `name_STUDENT NUMBER_FILE NUMBER_file`. In the names of late files, `LATE_` precedes
 the first number. `anon_code` replaces the name and number of anonymous students; `text.html` or `link.html` replaces

@@ -120,7 +120,7 @@ def read_tree(name: str, tree: Tree, assignment: Assignment, keep: Collection[st
         return len(folders) == 1 or not untouched(folder), named, len(folders[folder]), folder == "."
 
     def untouched(folder: str) -> bool:
-        """Whether a folder's modules are those of the course; folders with changed modules take precedence."""
+        """Whether a folder's modules are the course's own, unchanged; folders with changed modules take precedence."""
         try:
             texts = {module: _text(tree, str(PurePosixPath(folder, file))) for module, file in folders[folder].items()}
         except Unreadable:
@@ -200,19 +200,19 @@ def _kept(
 
 
 def nothing_readable(name: str, why: str, assignment: Assignment) -> Submission:
-    """For a student whose modules cannot be read, return a submission that contains only the reason."""
+    """Return a submission that contains only the reason why a student's modules cannot be read."""
     return Submission(name, {}, dict.fromkeys(assignment.modules, why), (why,), (why,))
 
 
 def text_of_course(path: Path) -> str | None:
-    """The text of one of the course's own modules; None if there is no such file."""
+    """The text of one of the course's own modules, or None if there is no such file."""
     return path.read_text(encoding="utf-8") if path.is_file() else None
 
 
 def _left(
     listing: Listing, used: set[str], assignment: Assignment, why_modules: str = ELSEWHERE
 ) -> tuple[tuple[str, str], ...]:
-    """Return every listed file that is not used, with the reason, so that none is dropped silently."""
+    """Return every listed file that is not used, with the reason, so that no file is dropped silently."""
 
     def reason(path: str) -> str:
         if is_module(PurePosixPath(path).name, assignment.modules):
@@ -226,7 +226,7 @@ def _left(
 def _left_in_course(
     left: Iterable[tuple[str, str]], root: str, chosen: str, assignment: Assignment
 ) -> tuple[tuple[str, str], ...]:
-    """Summarise, by folder, the files in a copy of the course that are not graded; mark files from the handout."""
+    """Summarise the ungraded files in a copy of the course by folder; mark files from the handout."""
     course = assignment.released.parent.parent
     reasons: dict[str, str] = {}
     for path, why in left:

@@ -18,7 +18,7 @@ DEPTH = 60  # of nested nodes, such as blocks and brackets
 
 @kept(maxsize=16)
 def too_large(source: str) -> str:
-    """Return the limit that a module exceeds; "" if it exceeds none, or if it is not valid Python."""
+    """Return the limit that a module exceeds, or "" if it exceeds none or is not valid Python."""
     if len(source) > CHARACTERS:
         return f"more than {CHARACTERS:,} characters"
     if source.count("{") > BRACES:

@@ -1,4 +1,4 @@
-"""Decode the source code of a module. If a file contains anything else, the error message explains what to do."""
+"""Decode the source code of a module; for any other kind of file, the error message explains what to do."""
 
 import codecs
 import json

@@ -66,7 +66,7 @@ def code_of_stage(
 
 
 def _locked(stage: Stage, assignment: Assignment) -> dict[str, list[str]]:
-    """Return, by module, the stand-in functions that this stage must not call."""
+    """Return the stand-in functions that this stage must not call, keyed by module."""
     locked: dict[str, list[str]] = {}
     for other in assignment.stages:
         if other is not stage and other.name not in stage.calls:
@@ -113,7 +113,7 @@ def standin(path: Path) -> tuple[list[str], dict[str, range]]:
 
 
 def with_own_methods(code: Code) -> Code:
-    """Keep the student's own methods in the student's modules, even those that other stages grade."""
+    """Keep the student's own methods in the student's modules, even methods that other stages grade."""
     return replace(
         code, replace={module: paths for module, paths in code.replace.items() if module not in code.modules}
     )

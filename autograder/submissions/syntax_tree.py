@@ -91,7 +91,7 @@ class Offsets:
 
 
 def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield all statements in a function's body; those in a nested block come after the block's header."""
+    """Yield all statements in a function's body; statements in a nested block come after the block's header."""
     for node in body:
         if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):  # a docstring
             yield node

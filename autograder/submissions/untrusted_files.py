@@ -55,7 +55,7 @@ DAMAGED = (
 
 
 class Unreadable(Exception):
-    """A file or archive is not read; the message gives the reason, worded for the student."""
+    """A file or archive was not read; the message tells the student the reason."""
 
 
 @dataclass
@@ -92,7 +92,7 @@ def _not_all(found: Listing) -> None:
 
 
 def added(name: str) -> str:
-    """Return why files with this name are ignored, such as "macOS adds it"; "" if they are not ignored."""
+    """Return the reason why files with this name are ignored, such as "macOS adds it", or "" if they are not."""
     return ADDED["__MACOSX"] if name.startswith("._") else ADDED.get(name, "")
 
 
@@ -273,7 +273,7 @@ class Member:
 
 
 def members(archive: zipfile.ZipFile) -> Iterator[Member]:
-    """Yield the files in an archive; files with names that no honest archive would contain are marked as refused."""
+    """Yield the files in an archive; files with unsafe names are marked as refused."""
     for info in archive.infolist():
         raw = name_of(info)
         parts = [part for part in raw.replace("\\", "/").split("/") if part != "."]
@@ -310,7 +310,7 @@ def name_of(info: zipfile.ZipInfo) -> str:
 
 
 def _forbidden(info: zipfile.ZipInfo) -> str:
-    """Return why a member of an archive must not be read, or ""."""
+    """Return the reason why a member of an archive must not be read, or "" if it may be read."""
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind == stat.S_IFLNK:
         return "is a symbolic link, which is not followed"

@@ -23,7 +23,7 @@ MAX_NAMED = 8
 
 
 def which_assignment(name: str | None, *places: Path | None) -> Assignment:
-    """Return the named assignment; without a name, the first one that `places` reveal, else the first one taught.
+    """Return the named assignment; without a name, guess it from `places`, or else use the course's first assignment.
 
     Args:
         places: a student's folders or zip files. A folder reveals an assignment by its name, or by containing modules
@@ -46,7 +46,7 @@ def which_assignment(name: str | None, *places: Path | None) -> Assignment:
 
 
 def assignment_of_class(name: str | None, place: Path) -> tuple[Assignment, list[str]]:
-    """Return the named assignment; without a name, the only one for which most students handed in modules.
+    """Return the named assignment or, without a name, the one for which most students handed in modules.
 
     Args:
         place: a folder or a zip file of a class, see `find_submissions`.

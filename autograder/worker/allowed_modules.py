@@ -3,7 +3,7 @@
 Much of torch is written in Python, and some of it computes attention: the parts that translate, trace or quantize
 models. Such modules are loaded together with torch, or when an optimizer is used. A list of forbidden modules would
 never be complete, so `allowed_torch_modules` lists the allowed ones. In a worker, all other modules of torch are
-hidden: they are neither in `sys.modules` nor attributes of their packages, and importing one fails. Only torch's own
+hidden: they are neither in `sys.modules` nor attributes of their packages, and importing them fails. Only torch's own
 code can still use them, because some of its functions import modules when they are called. The grader's modules are
 hidden in the same way: one of them contains the parts that the stage allows.
 
@@ -88,7 +88,7 @@ def hide() -> None:
 
 
 def _goes(name: str) -> bool:
-    """Whether to hide a module. A module is kept while it is being imported, since its import ends with a look-up."""
+    """Whether to hide a module. A module is kept during its import, which ends with a look-up in `sys.modules`."""
     if is_kept(name):
         return False
     module = sys.modules[name]
@@ -153,7 +153,7 @@ class Refusing(importlib.abc.MetaPathFinder):
 
 @functools.cache
 def _put_hooks() -> None:
-    """Let imports in torch's own files find hidden modules, and refuse them to all other code."""
+    """Let imports in torch's own files find hidden modules, but make all other imports of these modules fail."""
     import_ = builtins.__import__
     import_module = importlib.import_module
 

@@ -1,6 +1,6 @@
 """The modules of torch that student code may use; "torch.nn.*" means a package with all its modules.
 
-None of them computes attention in Python; a person has checked this. A test fails if the installed torch has a module
+None of them computes attention in Python; this was checked by hand. A test fails if the installed torch has a module
 that is neither listed here nor deliberately left out.
 """
 

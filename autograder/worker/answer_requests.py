@@ -1,7 +1,8 @@
 """The untrusted side: load the student's modules from their source code and answer calls.
 
 Nothing in this process is secret: it never sees an expected value, a tolerance or a verdict. Nothing that it sends is
-trusted: the grader checks the tensors itself. Requests (see `wire` for values):
+trusted: the grader checks the tensors itself. The possible requests are as follows (see `wire` for the encoding of
+values):
 
     load    sources: {module: text}, own: the names of the student's modules, dtype,
             replace: {module: functions and methods to take from its stand-in},
@@ -29,7 +30,7 @@ trusted: the grader checks the tensors itself. Requests (see `wire` for values):
             `rules`
 
 The reply is {"value": ...} or {"error": {kind, message, where, unwritten}}. A request may set `within`, its time limit
-in seconds; after that, a stack dump is sent instead of the reply; see `timeout_location`.
+in seconds. When the limit is exceeded, a stack dump is sent instead of the reply (see `timeout_location`).
 """
 
 import contextlib
@@ -304,7 +305,7 @@ class Worker:
         return self.tracer.running(self.objects.get(target) if isinstance(target, int) else None)
 
     def check(self, request: dict[str, Any], body: bytes) -> Any:
-        """Search source code for forbidden parts. Used in a worker that has not loaded this code."""
+        """Search source code for forbidden parts, in a worker that has not loaded this code."""
         return rules.answer(request["sources"], request["known"], request["parts"])
 
     def answer(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:

@@ -1,7 +1,7 @@
 """The libraries that a submission can import, which are the same everywhere, with and without confinement.
 
-Installed libraries differ between machines, and a confined worker can read the files of only a few. So student modules
-get their own `import`, which finds these libraries and the assignment's modules.
+Installed libraries differ between machines, and a confined worker can read the files of only a few libraries. So
+student modules get their own `import`, which finds these libraries and the assignment's modules.
 """
 
 import builtins
@@ -21,7 +21,7 @@ NAMED = "the standard library, numpy, torch, einops, tqdm and matplotlib"
 
 
 def is_available(name: str) -> bool:
-    """Whether submissions may import a module, if its library is installed."""
+    """Whether submissions may import a module, provided that its library is installed."""
     top = name.partition(".")[0]
     return top in LIBRARIES or top in sys.stdlib_module_names
 
@@ -33,7 +33,7 @@ def _missing_of_course(name: str, items: Sequence[str]) -> str:
 
 
 def with_own_import(modules: Container[str]) -> dict[str, Any]:
-    """Return Python's built-ins, with an `import` that finds the available libraries and these modules."""
+    """Return Python's built-ins, with an `import` that finds the available libraries and the given modules."""
 
     def import_available(name: str, *args: Any, **kwargs: Any) -> Any:
         if name == MARKS:

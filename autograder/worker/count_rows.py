@@ -7,7 +7,7 @@ from torch.overrides import TorchFunctionMode
 
 
 class CountRows(TorchFunctionMode):
-    """While active, `most` is the largest number of rows of a tensor whose last axis has `width` elements."""
+    """Counts rows: `most` is the largest number of rows of a tensor whose last axis has `width` elements."""
 
     def __init__(self, width: int) -> None:
         super().__init__()

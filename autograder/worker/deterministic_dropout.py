@@ -1,9 +1,9 @@
-"""Deterministic dropout: every element gets the likelier outcome, so a test can see where dropout is applied.
+"""Deterministic dropout: every element gets the likelier outcome, so that a test can see where dropout is applied.
 
-If the probability p is below one half, every element is kept and multiplied by 1 / (1 - p); otherwise, every element
-is dropped. This covers torch's own dropout under all its names, and dropout written with random numbers. Each draw
+If the probability p is below one half, every element is kept and multiplied by 1 / (1 - p); otherwise, every element is
+dropped. This covers torch's own dropout under all its names, and dropout implemented with random numbers. Each draw
 returns the middle of its distribution, or the likelier of two outcomes. So results are deterministic and tests need no
-statistics. Other kinds of draws stay random, which a comparison of two calls reveals; the test must then choose a
+statistics. Other kinds of draws remain random. Comparing two calls reveals this; the test must then choose a
 probability close to 0 or 1.
 """
 
@@ -36,7 +36,7 @@ def likelier(input: torch.Tensor, p: float | None = None, **_: Any) -> torch.Ten
 
 
 class WithoutChance(TorchFunctionMode):
-    """While active, torch draws no random numbers for dropout."""
+    """While this mode is active, torch draws no random numbers for dropout."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = {name: value for name, value in (kwargs or {}).items() if name != "generator"}

@@ -1,10 +1,10 @@
-"""Disable the ready-made parts that no stand-in of a worker uses, however they are reached.
+"""Disable the ready-made parts that no stand-in in a worker uses, no matter how they are accessed.
 
 `ready_made_parts` checks the caller, which can be forged. This module removes the parts themselves. All calls go
 through torch's dispatcher, whether from Python names, `torch.ops`, scripts or other operators. There, the kernel of
 each fused operator is replaced by a kernel that raises an error. The code of each ready-made Python function is
-replaced by code that raises an error, so that no reference leads to the old code. A worker does this before it receives
-any student code. The change is permanent: the old kernels are not kept.
+replaced by code that raises an error, so every reference to the function is affected. A worker does this before it
+receives any student code. The change is permanent: the old kernels are not kept.
 """
 
 import ctypes
@@ -31,13 +31,14 @@ REFUSING = "__ready_made__"  # a name added to the globals of torch's functions
 def _operators() -> list[tuple[str, str]]:
     """Return the fused operators, such as "scaled_dot_product_attention", with the dispatch keys of their kernels.
 
-    A kernel under any key must go: `torch.vmap` has its own keys, and its kernels would call the others.
+    The kernels under all keys must be replaced: `torch.vmap` has its own keys, and its kernels would call the remaining
+    kernels.
     """
     return [operator for name in ATEN if FUSED.fullmatch(name.partition(".")[0]) for operator in _kernels(name)]
 
 
 def _kernels(name: str) -> list[tuple[str, str]]:
-    """Return an operator with each dispatch key under which it has a kernel."""
+    """Return (operator, dispatch key) pairs, one for each key under which the operator has a kernel."""
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     return [(name, key) for key in KEYS if has(f"aten::{name}", key)]
 
@@ -122,7 +123,7 @@ def refuse(name: str, *args: Any, **kwargs: Any) -> NoReturn:
 
 
 def empty(name: str, function: FunctionType) -> None:
-    """Make all further calls to a function raise an error, however it is reached."""
+    """Make all further calls to a function raise an error, no matter how it is accessed."""
     function.__globals__[REFUSING] = refuse
     function.__code__ = refusing(name, function)
 

@@ -46,7 +46,7 @@ def import_all(texts: Iterable[str], modules: Iterable[str]) -> None:
 
 
 def read_fonts() -> None:
-    """Make matplotlib open its default fonts; each fork closes the files that were open before."""
+    """Make matplotlib open its default fonts in this fork, which has closed all files that were open before."""
     from matplotlib.backends import backend_agg
     from matplotlib.font_manager import FontProperties
 

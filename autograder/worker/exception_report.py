@@ -91,7 +91,7 @@ def _shape_text(frame: FrameType, name: str) -> str:
 
 
 def _arguments(error: BaseException) -> str:
-    """Return those arguments of the innermost student function that an exception's message mentions, one per line.
+    """Return the arguments of the innermost student function that are named in an exception's message, one per line.
 
     A provided function may have received a wrong argument. A message such as "argument 'device' must be torch.device"
     does not name its caller.

@@ -59,7 +59,7 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             lender = Lender(module, namespace, lambda: self.lend(name, text, lender), text, self.withheld.get(name, ""))
 
     def lock(self, name: str, namespace: dict[str, Any]) -> None:
-        """Hide from the graded functions the parts of a stand-in that belong to other stages."""
+        """Prevent graded functions from using the parts of a stand-in that belong to other stages."""
         from autograder.worker import ready_made_parts
 
         module = name.removeprefix(STANDIN)

@@ -1,7 +1,7 @@
-"""Refuse the parts that the manifest forbids in a stage, and allow those that it allows.
+"""Refuse the parts that the manifest forbids in a stage, and permit the parts that it allows.
 
-As with the parts that are forbidden in all stages (`ready_made_parts`), stand-ins may use forbidden parts, and torch
-may use them when a stand-in calls it.
+Stand-ins may use forbidden parts, and torch may use them when a stand-in calls it. The same rule applies to the parts
+that are forbidden in all stages (`ready_made_parts`).
 """
 
 import functools
@@ -36,7 +36,7 @@ def texts_of(allows: Sequence[str]) -> list[str]:
 
 
 def name_parts(forbids: Sequence[str], allows: Sequence[str]) -> None:
-    """Refuse the parts that a stage forbids, and allow those that it allows."""
+    """Refuse the parts that a stage forbids, and permit the parts that it allows."""
     if allows:
         ready_made_parts.ALLOWED.update(plain(written.rpartition(".")[2]) for written in allows)
         torch.backends.mha.set_fastpath_enabled(False)  # the fast path uses operators that workers lack
@@ -89,7 +89,7 @@ def _candidates(forbids: Sequence[str]) -> Iterator[tuple[Any, str, str]]:
 
 
 def _guarded(function: Callable[..., Any], path: str, arguments: Set[str], method: bool = False) -> Callable[..., Any]:
-    """Return a function that checks its caller; with `arguments`, only if one of them differs from its default."""
+    """Wrap a function to check its caller; with `arguments`, check only if one of them differs from its default."""
     title = path.replace("torch.nn.functional.", "F.").replace("torch.nn.", "nn.")
     if not arguments:
         return ready_made_parts.refusing(function, path, title, method)
@@ -115,5 +115,5 @@ def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _same(value: Any, default: Any) -> bool:
-    """Whether an argument is its default; the student's own types could claim to be equal to anything."""
+    """Whether an argument has its default value; never true for a student's own type, which could fake equality."""
     return type(value) in (bool, int, float, str, type(None)) and value == default

@@ -1,11 +1,11 @@
-"""Refuse torch's ready-made parts while a worker runs, whatever name the student's code uses for them.
+"""Refuse torch's ready-made parts while a worker runs, no matter what name the student's code uses for them.
 
 The text search (`forbidden`) finds the line; this module detects the actual use. In a worker, wrappers replace the
 fused functions, and the constructors and methods of the ready-made modules. They check their caller: they work for
 stand-ins, and raise `ReadyMade` for all other code. Stand-ins are protected in the same way: a stage's code may call a
 different stage's stand-in only if it needs to (`calls` in the manifest).
 
-The student's code runs in the same process, so it can undo this, like anything else there. It cannot do so by
+The student's code runs in the same process, so it could undo this protection deliberately. But it cannot do so by
 accident, or by using another name for the same object.
 """
 
@@ -64,7 +64,7 @@ def is_trusted(code: CodeType) -> bool:
 
 
 def methods(kind: type) -> Iterator[CodeType]:
-    """Yield the code of a class's methods, except those of torch."""
+    """Yield the code of a class's methods, except methods defined by torch."""
     for ancestor in kind.__mro__:
         for method in vars(ancestor).values() if not ancestor.__module__.startswith("torch.") else ():
             if isinstance(method, FunctionType):
@@ -130,7 +130,8 @@ REFUSE_OR_CALL = next(code for code in refusing.__code__.co_consts if isinstance
 def _may_call(frame: FrameType | None, called: str, method: bool) -> bool:
     """Whether a stand-in calls a part by its name, or torch calls it while running another permitted part.
 
-    If the name differs, the student's code has put the part where the stand-in or torch calls something else.
+    If the name differs, the student's code has substituted the part for the function that the stand-in or torch
+    normally calls.
     """
     caller = None
     while frame is not None and frame.f_code.co_filename.startswith(OWN_FILES):
@@ -147,7 +148,7 @@ def _may_call(frame: FrameType | None, called: str, method: bool) -> bool:
 
 
 def _operator(packet: OpOverloadPacket, name: str) -> Any:
-    """Wrap an operator so that it works for stand-ins only; torch itself still finds all its attributes."""
+    """Wrap an operator so that it works for stand-ins only; all its attributes remain available to torch."""
 
     class Operator:
         __call__ = staticmethod(refusing(packet.__call__, name))

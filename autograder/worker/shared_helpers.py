@@ -2,8 +2,8 @@
 
 A stand-in replaces a module that other stages grade. Its classes and functions are those of the interface, and they
 hide the student's versions. Every other name (helpers, constants, further classes and methods) comes from the student's
-code, which is run when the first such name is requested. So a module that cannot be imported, or does damage when
-imported, costs no points in the stages that do not need its helpers.
+code, which is run when the first such name is requested. So a module that cannot be imported, or that causes damage
+when imported, costs no points in the stages that do not need its helpers.
 """
 
 import ast
@@ -80,7 +80,7 @@ class Lender:
 
     @functools.cached_property
     def members(self) -> frozenset[str]:
-        """The attribute names defined by classes in the student's code; empty if it is not valid Python."""
+        """The attribute names defined by classes in the student's code; empty if the code is not valid Python."""
         try:
             return frozenset(members(ast.parse(self.text)))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -106,7 +106,7 @@ class Lender:
 
 
 def members(tree: ast.Module) -> Iterator[str]:
-    """Yield the methods and attributes that classes define, in their bodies or from outside (`Layer.merge = ...`)."""
+    """Yield the methods and attributes of classes, defined inside or outside the class body (`Layer.merge = ...`)."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             for inner in ast.walk(node):

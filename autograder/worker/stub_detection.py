@@ -7,7 +7,7 @@ MOST_NODES = 1_200  # the largest function to examine; an unwritten function has
 
 
 def is_stub(error: NameError, file: str, function: str, line: int) -> bool:
-    """Whether a function fails with `error` only because the part that would define the name is missing.
+    """Whether a function fails with `error` only because the code that would define a name is missing.
 
     In that case, nothing is assigned to the name. Moreover, either a parameter and all variables are unused, or a
     variable computed from the name is unused. A student who has begun, even with a different name, would use them.

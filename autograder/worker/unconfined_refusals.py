@@ -1,4 +1,4 @@
-"""Make an unconfined worker refuse everything that a confined one cannot do, so students notice before they submit.
+"""Make an unconfined worker refuse all actions that confinement prevents, so that students notice before submitting.
 
 This is not a security measure. Without it, a module that reads or writes files, or starts a process or a thread, would
 work in the student's own run but fail in the graded run. Python reports such actions before they happen (PEP 578).
@@ -37,7 +37,7 @@ _start = threading.Thread.start
 
 
 def refuse() -> None:
-    """Start refusing."""
+    """Start refusing the actions that confinement prevents."""
     global _refusing
     if not _refusing:
         _refusing = True
@@ -48,7 +48,7 @@ def refuse() -> None:
 
 
 def allow_again() -> None:
-    """Stop refusing, for tests of the confinement itself."""
+    """Stop refusing actions, so that tests can check the confinement itself."""
     global _refusing
     _refusing = False
     setattr(threading.Thread, "start", _start)  # noqa: B010
@@ -78,8 +78,8 @@ def _look(event: str, arguments: tuple[Any, ...]) -> None:
 def _is_of_student(frame: FrameType | None, reads: bool) -> bool:
     """Whether student code, rather than an import, causes this action.
 
-    A library reads its own files, such as fonts for a drawing, which are also available in the graded run. But torch
-    and numpy also read any file that a student names.
+    A library reads its own files, such as fonts for a drawing, which are also available in the graded run. However,
+    torch and numpy would also read any file that a student names.
     """
     asked, library = False, False
     while frame is not None:

@@ -2,10 +2,10 @@
 
 Importing torch takes seconds; a fork takes milliseconds. The grader sends requests to this process over a Unix socket:
 
-- "F" with two file descriptors (the worker's socket, the file for its output) requests a worker; the reply is its
+- "F" with two file descriptors (the worker's socket and the file for its output) requests a worker; the reply is its
   process id.
-- "W" and a process id requests that worker's exit code.
-- "I" and a number requests the import of an OPTIONAL module, which would be too slow to import for every worker.
+- "W" with a process id requests that worker's exit code.
+- "I" with a number requests the import of an OPTIONAL module, which would be too slow to import for every worker.
 
 The process stays single-threaded, since it forks.
 """
@@ -96,7 +96,7 @@ def call_prctl(option: int, value: int) -> None:
 
 
 class LibraryFinder(importlib.abc.MetaPathFinder):
-    """Finds the modules that a confined worker can read. All other modules appear to be missing, not unreadable."""
+    """Finds the modules that a confined worker can read; other modules appear to be missing, rather than unreadable."""
 
     def __init__(self) -> None:
         self.known = packages() | sys.stdlib_module_names
@@ -108,7 +108,7 @@ class LibraryFinder(importlib.abc.MetaPathFinder):
 
 
 def be_worker(connection: int, output: int, rules: Rules | None, finder: LibraryFinder, parent: int) -> None:
-    """Run a worker from the fork until it ends."""
+    """Run a worker in this fork until the worker ends."""
     os.setpgid(0, 0)  # its own process group, so that everything it starts is killed with it
     call_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -137,7 +137,7 @@ def be_worker(connection: int, output: int, rules: Rules | None, finder: Library
 
 
 def prepare_confinement(landlock: bool) -> Rules:
-    """Import what modules may need, create the rules, and check that a fork can be confined.
+    """Import everything that modules may need, create the confinement rules, and check that a fork can be confined.
 
     Args:
         landlock: whether to create rules; without them, workers must change their user.
@@ -170,7 +170,7 @@ def prepare_confinement(landlock: bool) -> Rules:
 
 
 def end_strays(workers: set[int]) -> None:
-    """End processes that dead workers left behind: as orphans they become children of this process."""
+    """End processes that dead workers left behind: as orphans, they become children of this process."""
     mine = Path(f"/proc/self/task/{os.getpid()}/children")
     while mine.exists() and (strays := {int(pid) for pid in mine.read_text().split()} - workers):
         for pid in strays:

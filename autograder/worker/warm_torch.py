@@ -9,7 +9,7 @@ STORED: dict[str, dict[str, Any]] = {}
 
 
 def prepare_torch() -> None:
-    """Import torch and adapt it to workers, and read the checkpoints."""
+    """Import torch, adapt it to workers, and read the checkpoints."""
     import torch
     import torch.nn.functional as F
     from safetensors.torch import load, load_file, save

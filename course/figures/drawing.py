@@ -47,7 +47,7 @@ INDEX = 11  # the font size of an index. In pixels: some programs scale relative
 
 
 class Drawing:
-    """A drawing under construction. Coordinates are in its own units, with x pointing right and y down."""
+    """A drawing under construction. Coordinates are in the drawing's own units, with x pointing right and y down."""
 
     def __init__(self, width: int, height: int, title: str, description: str) -> None:
         self.width, self.height, self.title, self.description = width, height, title, description
@@ -59,7 +59,7 @@ class Drawing:
         self.text(x + width / 2, y + height / 2, text)
 
     def text(self, x: float, y: float, text: str, kind: str = "", anchor: str = "middle") -> None:
-        """Draw lines of text, centred vertically at `y`. `_k` and `^T` (or `_{...}`) are sub- and superscripts."""
+        """Draw lines of text, centred vertically at `y`. `_k` (or `_{...}`) is a subscript, and `^T` a superscript."""
         lines = text.split("\n") if text else []
         for number, line in enumerate(lines):
             height = y + (number - (len(lines) - 1) / 2) * LINE + 5

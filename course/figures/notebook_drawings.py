@@ -112,7 +112,7 @@ def _embedding(d: Drawing, x: float, side: int, name: str, tokens: str) -> None:
 
 
 def _layer(d: Drawing, x: float, side: int, name: str, kinds: str) -> float:
-    """Draw a layer's sub-layers from bottom to top, with dropout, residual connections and norms; return the top y.
+    """Draw a layer's sub-layers, with dropout, residual connections and norms; return the y coordinate of the top.
 
     Args:
         x, side: as in `_embedding`.

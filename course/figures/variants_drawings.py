@@ -6,7 +6,7 @@ from course.figures.drawing import Drawing
 
 
 def _stream(d: Drawing, y: float, parts: list[tuple[str, str, int]], x: float) -> float:
-    """Draw one pre-norm sub-layer on the line `y`: its boxes, residual connection and sum; return the x of its end."""
+    """Draw a pre-norm sub-layer at `y`: its boxes, residual connection and sum; return the x coordinate of its end."""
     d.arrow((x, y), (x + 30, y))
     start = x + 12
     x += 30

@@ -1,1 +1,1 @@
-"""The library behind the notebooks: check, load, exploring, trained, verdicts, error maps, attention explorer."""
+"""The library behind the notebooks: `check`, `load`, `exploring`, `trained`, verdicts, error maps, attention views."""

@@ -1,7 +1,8 @@
-"""Challenges after full marks: who is fastest, longest, best? They earn no points; a list stores your best attempts.
+"""Challenges after full marks: the fastest code, the longest sentence, the best model.
 
-Each challenge calls one of your functions, checks its result, measures it, and records the measurement in
-`.challenges.json` next to the notebook. Copy the file to compare your results with other people's.
+They earn no points; a list stores your best attempts. Each challenge calls one of your functions, checks its result,
+measures it, and records the measurement in `.challenges.json` next to the notebook. Copy the file to compare your
+results with other people's.
 """
 
 import inspect
@@ -35,14 +36,14 @@ class Attempt:
 
 
 class Leaderboard:
-    """The attempts at one challenge, the best first."""
+    """The attempts at one challenge, best first."""
 
     def __init__(self, name: str, unit: str, highest: bool = False, folder: str | Path = ".") -> None:
         self.name, self.unit, self.highest, self.path = name, unit, highest, Path(folder) / KEPT
 
     @property
     def attempts(self) -> list[Attempt]:
-        """All recorded attempts, the best first."""
+        """All recorded attempts, best first."""
         found = [
             Attempt(float(entry["value"]), str(entry["note"])) for entry in read_kept(self.path).get(self.name, [])
         ]
@@ -95,10 +96,10 @@ def fastest_attention(attend: Callable[..., torch.Tensor], note: str, folder: st
 def longest_sentence(
     translate: Callable[[Sequence[str]], Sequence[str]], note: str, folder: str | Path = "."
 ) -> Leaderboard:
-    """Translate longer and longer sentences from the small grammar; the value is the greatest length that counts.
+    """Translate longer and longer sentences from the small grammar; the value is the greatest length reached.
 
-    Clauses are joined with "und". Ten new sentences of each length are generated. A length counts if at least half of
-    the translations are exactly correct; the challenge ends at the first length that does not count.
+    Clauses are joined with "und". Ten new sentences of each length are generated. A length is reached if at least half
+    of its translations are exactly correct; the challenge ends at the first length that is not reached.
     """
     longest, draw = 0, random.randrange(10**9)
     for clauses in range(1, 9):

@@ -171,7 +171,7 @@ def show_errors(stage: str | None = None) -> "AltFigure | None":
 
 
 def in_notebook() -> bool:
-    """Whether this runs in a notebook kernel, which can show HTML."""
+    """Whether this code runs in a notebook kernel, which can show HTML."""
     try:
         from IPython import get_ipython
     except ImportError:

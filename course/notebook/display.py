@@ -85,7 +85,7 @@ def _words(cell: Any) -> str:
 
 
 def _number(value: float) -> str:
-    """Format a number with four digits, never with an exponent."""
+    """Format a number without an exponent, usually with four significant digits."""
     size = abs(value)
     if 0 < size < 1e-6:
         return "< 0.000001" if value > 0 else "> -0.000001"

@@ -10,7 +10,7 @@ from course.training.trainer import Trainer
 
 
 def compare(runs: Mapping[str, Trainer], test: Sequence[Pair], title: str) -> dict[str, Curve]:
-    """Train all runs, draw their curves, and count the held-out pairs that each run gets exactly right.
+    """Train a model for each run, draw the curves, and count the held-out pairs that each model gets exactly right.
 
     An interrupt stops the current run. The next call does not repeat finished runs.
 
@@ -34,7 +34,7 @@ def compare(runs: Mapping[str, Trainer], test: Sequence[Pair], title: str) -> di
 
 
 def draw(curves: Mapping[str, Curve], title: str) -> None:
-    """Draw the losses of runs over their steps."""
+    """Plot the loss of each run over its steps."""
     steps = next(iter(curves.values())).steps
     ends = ", ".join(f"{name} {curve.losses[-1]:.2f}" for name, curve in curves.items())
     show_curves(

@@ -61,7 +61,7 @@ def load(module: str, folder: str | Path = ".") -> ModuleType:
 def own_modules(folder: str | Path = ".") -> SimpleNamespace:
     """Load the student's saved modules: all modules of the assignment to which the notebook's stage belongs.
 
-    Without a stage (`working_on`) these are the five modules of the Transformer.
+    Without a stage (`working_on`), these are the five modules of the Transformer.
 
     Raises:
         UserError: if one is missing.
@@ -71,7 +71,10 @@ def own_modules(folder: str | Path = ".") -> SimpleNamespace:
 
 
 def _assignment(stage: str, folder: Path) -> Assignment:
-    """Return the assignment of a stage. If several have a stage of this name, the folder decides which one is meant."""
+    """Return the assignment of a stage.
+
+    If several assignments have a stage with this name, the folder determines the assignment.
+    """
     having = [each for each in assignments().values() if any(known.name == stage for known in each.stages)]
     with contextlib.suppress(UserError):
         if len(having) > 1 and (chosen := which_assignment(None, folder)) in having:
@@ -115,11 +118,11 @@ def _say_once(replaced: str) -> None:
 
 @contextlib.contextmanager
 def exploring() -> Iterator[None]:
-    """Run code that calls the student's modules. If these are unwritten or wrong, or if they fail, print a message.
+    """Run code that calls the student's modules; if they are unwritten or wrong, or if they fail, print a message.
 
-    `with exploring(): ...` then skips the rest of its body, and the cells below can still run. Code is wrong if an
-    `assert` in the cell fails, or if the cell cannot continue with the returned value. Any other error in the cell
-    itself is raised as usual.
+    The rest of the `with exploring():` block is then skipped, and the cells below can still run. Code counts as wrong
+    if an `assert` in the cell fails, or if the cell cannot continue with the returned value. Any other error in the
+    cell itself is raised as usual.
     """
     try:
         yield

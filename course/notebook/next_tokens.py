@@ -1,4 +1,4 @@
-"""Draw a language model's next-token predictions along a text and after filtering; sample text with sliders."""
+"""Draw a language model's next-token predictions, for a text or after filtering; sample text with sliders."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any

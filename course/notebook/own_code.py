@@ -1,7 +1,7 @@
 """For the notebooks: `ask_about("mha")` asks three questions about your own code, once it has full marks.
 
-Each answer is explained at once. The questions earn no points, and nobody else sees your answers. They are kept in
-`.questions.json` next to the modules.
+Each answer is explained immediately. The questions earn no points, and nobody else sees your answers. The answers are
+kept in `.questions.json` next to the modules.
 """
 
 import contextlib
@@ -163,7 +163,8 @@ class Asked:
 def heading_of(notebook: Path, function: str) -> str:
     """The notebook heading above the first text that names a function; "" if no text names it.
 
-    If the notebook has this heading more than once, such as "Your task", the heading of the part is returned instead.
+    If the heading occurs more than once in the notebook (for instance "Your task"), the heading of the enclosing part
+    is returned.
     """
     try:
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]

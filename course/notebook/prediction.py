@@ -1,7 +1,7 @@
 """Predict before an experiment: `predict("Which weight is the largest?", ["the first", "the last"])`.
 
 The student clicks on an option, or types an answer if there are no options. Then the text "What you should see" below
-the experiment opens. The answer is kept in `.predictions.json` next to the notebook, and earns no points. No cell waits
+the experiment opens. The answer is kept in `.predictions.json` next to the notebook and earns no points. No cell waits
 for an answer: without buttons, as on paper or in an exported notebook, the question and its options appear as text.
 """
 

@@ -1,4 +1,4 @@
-"""Check which of the stages that a stage builds on are written and pass their visible tests."""
+"""Check which prerequisites of a stage are written and pass their visible tests."""
 
 import contextlib
 import io

@@ -7,7 +7,7 @@ from collections.abc import Callable
 def best_time(call: Callable[[], object], repeat: int = 10) -> float:
     """Return the shortest time of a few calls in milliseconds; longer times are due to interference.
 
-    A first warm-up call does not count.
+    An initial warm-up call is not counted.
     """
     call()
     times = []

@@ -14,7 +14,7 @@ LONGEST = 40  # the most tokens in an answer
 
 
 class SentenceBox:
-    """A text field and a model's answer to its text; without widgets, the answer to one sentence."""
+    """A text field and a model's answer to the text; without widgets, the answer to one sentence."""
 
     def __init__(self, answer: Callable[[str], str], sentence: str, task: str, note: str = "") -> None:
         self.answer, self.sentence, self.task, self.note = cache(answer), sentence, task, note

@@ -1,1 +1,1 @@
-"""The parts of `course.train`: settings, data, the step, processes, the loop, validation and its curves."""
+"""The parts of `course.train`: settings, data, training steps, processes, the loop, validation and curves."""

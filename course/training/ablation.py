@@ -22,7 +22,7 @@ def without_scaling(model: Any) -> Any:
 
 
 def without_positions(model: Any) -> Any:
-    """Add no positional encoding to the embeddings."""
+    """Do not add the positional encoding to the embeddings."""
     model.positional_encoding.register_forward_hook(lambda module, args, output: args[0])
     return model
 

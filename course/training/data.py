@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def prepare_tokenizers(
     pairs: list[tuple[str, str]], folder: Path, vocab_size: int, init: Path | None = None
 ) -> tuple[Tokenizer, Tokenizer]:
-    """Return the tokenizers of both sides, stored in `folder`: those of the checkpoint `init`, or newly trained ones.
+    """Return both languages' tokenizers, stored in `folder`: those of the checkpoint `init`, or newly trained ones.
 
     Raises:
         UserError: if `folder` has different tokenizers from `init`.
@@ -40,7 +40,7 @@ def prepare_tokenizers(
 def encode_pairs(
     pairs: list[tuple[str, str]], source: Tokenizer, target: Tokenizer, max_tokens: int = 100
 ) -> list[Pair]:
-    """Encode sentence pairs, leaving out those with more than `max_tokens` on either side."""
+    """Encode sentence pairs, leaving out those with more than `max_tokens` tokens on either side."""
     encoded = [(source.encode(german), target.encode(english)) for german, english in pairs]
     return [pair for pair in encoded if max(map(len, pair)) <= max_tokens]
 
@@ -48,7 +48,7 @@ def encode_pairs(
 class TokenTable:
     """Token sequences, concatenated in a single tensor.
 
-    A batch is read from it in a few operations. On a GPU, building a batch from lists would take longer than the
+    A batch is read from the table in a few operations. On a GPU, building a batch from lists would take longer than the
     training step.
     """
 

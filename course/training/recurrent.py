@@ -7,8 +7,11 @@ from course.text import Pair, pad
 
 
 def initialise_recurrent(model: Any) -> None:
-    """Initialise weights: Xavier for the linear maps and each gate's input, orthogonal for each gate's state, biases 0;
-    N(0, 0.1^2) for the embeddings, to which no positional encoding is added."""
+    """Initialise the weights of a recurrent translator.
+
+    The linear maps and each gate's input weights get Xavier initialisation. Each gate's state weights are orthogonal,
+    and the biases are 0. The embeddings are drawn from N(0, 0.1^2), since no positional encoding is added to them.
+    """
     from torch import nn
 
     for name, parameter in model.named_parameters():
@@ -29,9 +32,9 @@ def initialise_recurrent(model: Any) -> None:
 def precomputed_decoder(model: Any) -> None:
     """Move everything independent of the state out of the teacher-forcing loop; the result is the same.
 
-    This moves attention's keys (W_k) and the scores over the vocabulary out of the loop. It also moves the parts of the
-    gates that depend on the tokens and the encoder outputs. The context is a weighted mean of these outputs, and the
-    gates are linear in it.
+    This moves the attention keys (W_k) and the scores over the vocabulary out of the loop. It also moves the parts of
+    the gates that depend on the tokens and the encoder outputs. The context is a weighted mean of these outputs, and
+    the gates are linear in it.
 
     Args:
         model: a `Seq2Seq` of the reference or of other modules with the same interface and parameters.
@@ -82,7 +85,7 @@ def precomputed_decoder(model: Any) -> None:
 
 
 def without_attention(model: Any) -> Any:
-    """Hide the source from the decoder, except in its initial state: it attends to zeros."""
+    """Hide the source from the decoder, except in its initial state: the decoder attends to zeros."""
     model.encoder.register_forward_hook(lambda module, args, result: (result[0] * 0, result[1]))
     return model
 

@@ -44,7 +44,7 @@ def _rows(text: str) -> list[list[str]]:
 
 
 class Phrase(NamedTuple):
-    """A noun phrase or a pronoun in both languages; `person` selects the verb form: ich, du, er, wir."""
+    """A noun phrase or a pronoun in both languages; `person` selects the verb form (ich, du, er or wir)."""
 
     german: str
     english: str

@@ -45,7 +45,7 @@ class Letters:
 
 
 def reversal_pairs(count: int, seed: int, longest: int = 10) -> list[Pair]:
-    """Return random sequences of 1 to `longest` letters with their reversals; both with BOS and EOS."""
+    """Return random sequences of 1 to `longest` letters and their reversals, each with BOS and EOS."""
     draw = random.Random(seed)
     pairs = []
     for _ in range(count):
@@ -173,7 +173,7 @@ def _weights(folder: Path, step: int | str) -> Path:
 
 @contextmanager
 def interrupt() -> Iterator[threading.Event]:
-    """Turn an interrupt (Kernel, Interrupt in a notebook, Ctrl-C in a terminal) into an event.
+    """Turn an interrupt (Kernel > Interrupt in a notebook, or Ctrl-C in a terminal) into an event.
 
     The current step is then finished, not lost.
     """

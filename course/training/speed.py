@@ -22,7 +22,7 @@ def keep_freed_memory() -> None:
 
 
 def fast_dropout(model: Any) -> None:
-    """Make every Dropout of the model sample one random byte instead of one random float per element.
+    """Make every Dropout layer of the model sample one random byte instead of one random float per element.
 
     Generating random numbers took a quarter of a training step on the CPU. The probability is rounded to a multiple of
     1/256, and the scale matches it exactly, so the expected value is unchanged.
@@ -83,7 +83,7 @@ def importable(modules: SimpleNamespace) -> None:
 
 
 def initialise(model: Any) -> None:
-    """Initialise the weights: Xavier for the linear maps, N(0, 1) for the embeddings.
+    """Initialise the weights: use Xavier initialisation for the linear maps and N(0, 1) for the embeddings.
 
     The embeddings are not scaled by sqrt(d_model), so smaller values would be drowned out by the positional encoding.
     """

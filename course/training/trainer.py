@@ -125,7 +125,10 @@ class Run:
 
 
 class Trainer(Run):
-    """The training run of a translator. Each process in a group has one; all have equal weights after every step."""
+    """The training run of a translator.
+
+    Each process in a group has its own trainer; all trainers have equal weights after every step.
+    """
 
     def __init__(
         self,
@@ -162,7 +165,7 @@ class Trainer(Run):
         super().__init__(model, optimizer, config, folder, len(self.batches(0)), group)
 
     def batches(self, epoch: int) -> list[list[int]]:
-        """Return an epoch's batches, at most as many as in the first epoch, so that all epochs are equally long."""
+        """Return an epoch's batches, but no more than in the first epoch, so that all epochs are equally long."""
         if self.epoch_batches is None or self.epoch_batches[0] != epoch:
             batches = batch_by_length(self.pairs, self.config.batch_tokens, seed=self.config.seed * 1000 + epoch)
             self.epoch_batches = (epoch, batches)
@@ -192,7 +195,7 @@ class Trainer(Run):
         return loss.detach(), count
 
     def loss(self, logits: "torch.Tensor", wanted: "torch.Tensor") -> "torch.Tensor":
-        """The sum of the losses of all tokens except padding.
+        """The total loss over all tokens except padding.
 
         Args:
             logits: (B, T_d, vocabulary).

@@ -1,1 +1,1 @@
-"""Translating with a trained model: decoding, a KV cache, alignment, corpora."""
+"""Translating with a trained model: decoding, a KV cache, alignment and corpora."""

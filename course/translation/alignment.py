@@ -1,8 +1,8 @@
 """Measure how often cross-attention agrees with hand-aligned word pairs from our own sentences.
 
-A head agrees with a pair (German word, English word) if the German word gets its largest weight when the English word
-is predicted. The other candidates are all other words, the punctuation marks and the end of the sentence. Target
-tokens are given (teacher forcing).
+A head agrees with a pair (German word, English word) if the German word receives the head's largest weight when the
+English word is predicted. The other candidates are all other words, the punctuation marks and the end of the sentence.
+The target tokens are given (teacher forcing).
 """
 
 import json
@@ -41,7 +41,7 @@ class Agreement:
 
     @property
     def best(self) -> tuple[int, int]:
-        """The layer and head that agree most often, counted from 0."""
+        """The indices of the layer and head that agree most often, starting from 0."""
         layer, head = divmod(int(self.agreeing.argmax()), self.agreeing.size(1))
         return layer, head
 

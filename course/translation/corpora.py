@@ -30,8 +30,8 @@ CHALLENGE_LICENCE = "CC BY-NC-SA 4.0, see github.com/Helsinki-NLP/Tatoeba-Challe
 class Corpus:
     """A known corpus.
 
-    The two sides are files with one sentence per line, plain or gzipped. A corpus without these files was
-    selected, cleaned and split for this course. Upstream does not offer it, so it cannot be fetched.
+    The two sides are files with one sentence per line, plain or gzipped. A corpus without these files was selected,
+    cleaned and split for this course. Such a corpus is not available upstream, so it cannot be fetched.
     """
 
     pairs: int
@@ -109,7 +109,7 @@ def read_pairs(corpus_dir: Path, name: str) -> list[tuple[str, str]]:
 
 
 def load_pairs(name: str, corpus_dir: Path | None) -> list[tuple[str, str]]:
-    """Read a corpus from a folder, or, without a folder, from upstream (downloaded once, then cached)."""
+    """Read a corpus from a folder or, if no folder is given, from upstream (downloaded once, then cached)."""
     if corpus_dir is None:
         import pooch
 

@@ -11,14 +11,14 @@ from course.translation.kv_cache import CachedDecoder
 
 
 class OwnDecoder:
-    """Like `CachedDecoder`, but runs the model's own `forward_decoder` over all tokens so far at every step."""
+    """A variant of `CachedDecoder` that runs the model's own `forward_decoder` on all tokens so far at every step."""
 
     def __init__(self, model: Any, memory: torch.Tensor, padding_mask: torch.Tensor) -> None:
         self.model, self.memory, self.padding_mask = model, memory, padding_mask
         self.tgt = torch.empty(memory.size(0), 0, dtype=torch.long, device=memory.device)
 
     def __call__(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Return the scores of the next tokens, (B, vocabulary), from the newest tokens, (B,)."""
+        """Return the scores of the next tokens, (B, vocabulary), given the newest tokens, (B,)."""
         self.tgt = torch.cat([self.tgt, tokens[:, None]], dim=1)
         # The tokens so far have no padding, so all lengths are equal.
         lengths = torch.full_like(tokens, self.tgt.size(1))

@@ -1,7 +1,7 @@
 """Two alternatives to the decoding in stage 5: recomputing all positions at every step, and using a true KV cache.
 
-The layers and weights are those of a `Transformer`; the calls are rewritten here, for many sentences at once. B
-sentences have R rows: one per sentence in greedy decoding, and one per beam in beam search.
+The layers and weights are those of a `Transformer`; the calls are rewritten here, for many sentences at once. There are
+R rows for B sentences: one per sentence in greedy decoding, and one per beam in beam search.
 """
 
 from collections.abc import Iterator, Sequence
@@ -99,13 +99,13 @@ class CachedDecoder:
         self.layers = [CachedLayer(layer, memory, allowed, width) for layer in model.decoder.layers]
 
     def __call__(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Return the scores of the next tokens, (R, vocabulary), from the newest tokens, (R,)."""
+        """Return the scores of the next tokens, (R, vocabulary), given the newest tokens, (R,)."""
         x = outputs(self.model, self.layers, tokens[:, None], start=self.length)
         self.length += 1
         return self.model.decoder.output_layer(x[:, -1])
 
     def select(self, rows: torch.Tensor, sentences: torch.Tensor | None = None) -> None:
-        """Continue with these rows, in this order, and with these sentences (None: all of them)."""
+        """Continue with these rows, in this order, and with these sentences (None means all sentences)."""
         for layer in self.layers:
             layer.keys, layer.values = layer.keys[rows], layer.values[rows]
             if sentences is not None:
@@ -114,7 +114,7 @@ class CachedDecoder:
 
 
 def outputs(model: Any, layers: "list[CachedLayer]", tokens: torch.Tensor, start: int) -> torch.Tensor:
-    """Run the layers on the tokens from position `start` on, (R, T_new); return the outputs, (R, T_new, d_model)."""
+    """Run the layers on tokens, (R, T_new), that begin at position `start`; return the outputs, (R, T_new, d_model)."""
     x = model.decoder_embedding(tokens) + model.positional_encoding.pe[:, start : start + tokens.size(1)]
     for layer in layers:
         x = layer(x)
@@ -136,7 +136,7 @@ class CachedLayer:
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """Compute the outputs at new positions from their inputs, (R, T_new, d_model).
 
-        Either all positions are new, or only one.
+        Either all positions are new, or only one position is.
         """
         layer = self.layer
         x = layer.self_attn_layer_norm(x + self.self_attention(x))
@@ -158,7 +158,7 @@ class CachedLayer:
 
 
 def heads(attention: Any, x: torch.Tensor) -> torch.Tensor:
-    """(B, T, d_model) -> (B, H, T, d_k)."""
+    """Split features into heads: (B, T, d_model) -> (B, H, T, d_k)."""
     return x.unflatten(-1, (attention.num_heads, attention.d_k)).transpose(1, 2)
 
 
@@ -170,7 +170,7 @@ def attend(
     allowed: torch.Tensor | None = None,
     causal: bool = False,
 ) -> torch.Tensor:
-    """Attend from the positions of x to cached keys and values, (B, H, T, d_k); returns (B, T_new, d_model)."""
+    """Attend from the positions of x to cached keys and values, (B, H, T, d_k); return (B, T_new, d_model)."""
     queries = heads(attention, attention.W_q(x))
     mixed = F.scaled_dot_product_attention(queries, keys, values, attn_mask=allowed, is_causal=causal)
     return attention.W_o(mixed.transpose(1, 2).flatten(2))

@@ -1,4 +1,4 @@
-"""Lower-case German: words, which of them are capitalised, and a frequency baseline."""
+"""Lower-case German: words, their capitalisation, and a frequency baseline."""
 
 import re
 from collections import Counter

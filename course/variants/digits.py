@@ -17,7 +17,7 @@ SPLIT_SEED = 20170612
 
 @dataclass(frozen=True)
 class Digits:
-    """Images (N, 1, 8, 8) from 0 (paper) to 1 (ink), and their digits, (N,)."""
+    """Images, (N, 1, 8, 8), with values from 0 (paper) to 1 (ink), and their digits, (N,)."""
 
     images: np.ndarray
     labels: np.ndarray
@@ -46,7 +46,7 @@ def read_digits(folder: Path = DATA) -> tuple[Digits, Digits]:
 def on_canvas(images: np.ndarray, side: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Place each image at a random position on a larger, noisy square.
 
-    The noise is uniform from 0 to 0.4 for each pixel; where there is ink, the larger number is kept.
+    The noise is uniform from 0 to 0.4 for each pixel; where there is ink, the larger of the two values is kept.
 
     Args:
         images: (N, 1, 8, 8).

@@ -55,7 +55,7 @@ def show_looking(
     boxes: Sequence[tuple[int, int, int]] | None = None,
     label: str = "attention weight",
 ) -> "AltFigure":
-    """Draw images, each with maps of its patches' weights next to it, all on one scale.
+    """Draw each image next to maps of its patch weights; all maps have the same scale.
 
     Args:
         images: (N, height, width).

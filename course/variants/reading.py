@@ -1,4 +1,4 @@
-"""Read the attention weights of `variants` models through the models' code, however it is written.
+"""Read the attention weights of `variants` models through the models' code, no matter how it is written.
 
 This works as in `course.read_attention`: the output of attention is linear in the values. With columns of the identity
 matrix as values, the outputs are columns of the attention matrix. So the code really computes these weights, mistakes
@@ -27,7 +27,7 @@ class SelfAttention:
 
 
 def self_attention(model: Any, *inputs: "torch.Tensor") -> SelfAttention:
-    """The attention weights of `model(*inputs)`. Dropout is off, whatever the model's mode.
+    """The attention weights of `model(*inputs)`. Dropout is off, regardless of the model's mode.
 
     Args:
         model: a language model, a tagger or a Vision Transformer: each of its `blocks` has an `attention`, a

@@ -57,9 +57,9 @@ def read_tales(split: Literal["train", "val"], folder: Path = DATA) -> list[Tale
 def ngram_bits(training: Iterable[Tale], held_out: Iterable[Tale], n: int) -> float:
     """Bits per character of an interpolated character n-gram model (Witten and Bell, 1991) on held-out tales.
 
-    The probability after a context is estimated from counts and mixed with the probability after the context without
-    its first character. The latter has the weight d / (d + c), if the context occurred c times with d different
-    successors. The estimate for the empty context is mixed with a uniform distribution over all characters.
+    The probability after a context is estimated from counts and mixed with the probability after the same context
+    without its first character. If the context occurred c times with d different successors, the shorter context has
+    the weight d / (d + c). The estimate for the empty context is mixed with a uniform distribution over all characters.
     """
     counts: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
     known = set("\n")

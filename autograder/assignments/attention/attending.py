@@ -54,7 +54,7 @@ class AttendingTestCase(StageTestCase):
         self.assert_tensor(actual, expected, "the result with lengths", X)
 
     def drops_weights(self, attention: Any, queries: np.ndarray, keys: np.ndarray) -> None:
-        """Fail unless dropout is applied to the weights in training: features that are equal in the values stay equal.
+        """Fail unless dropout in training is applied to the weights, so that a value's equal features stay equal.
 
         Args:
             attention: has a dropout probability of 0.5.

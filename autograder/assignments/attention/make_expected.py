@@ -79,7 +79,7 @@ def pooling(module: Any, rng: np.random.Generator) -> Tensors:
 
 
 def some_unreached(rng: np.random.Generator) -> "tuple[torch.Tensor, torch.Tensor]":
-    """Points for width 0.1: a query is over six widths from all keys; another query and a key are out of reach."""
+    """Points for width 0.1: one query is over 6 widths from every key; another query and a key are out of reach."""
     import torch
 
     near, keys = 0.1 * random(rng, 3, 2), 0.1 * random(rng, 4, 2)
@@ -231,7 +231,7 @@ def tiny(modules: SimpleNamespace) -> Tensors:
 def _chosen_again(model: Any, call: dict[str, Any]) -> Tensors:
     """A start token and a padding token that the model also chooses within a sentence, and the translations.
 
-    Return an empty dictionary if there is no such start token. Here, no token ends a translation.
+    Return an empty dictionary if there is no such start token. The end token is disabled here.
     """
     import torch
 

@@ -16,7 +16,7 @@ Tensors = dict[str, Any]
 
 
 class Maker:
-    """Draws numbers and weights from a single random generator."""
+    """A source of numbers and weights that uses a single random generator."""
 
     def __init__(self, modules: SimpleNamespace) -> None:
         self.modules = modules

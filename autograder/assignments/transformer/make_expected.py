@@ -42,7 +42,7 @@ def random(rng: np.random.Generator, *shape: int) -> "torch.Tensor":
 
 
 def mha(modules: SimpleNamespace, rng: np.random.Generator) -> Tensors:
-    """Attention with B = 3, d_model = 60, H = 4: d_k = 15 is not a power of 4, for which the scale would be exact."""
+    """Attention with B = 3, d_model = 60, H = 4: d_k = 15 is not a power of 4, so the scale is not exact."""
     import torch
 
     B, d_model, H = 3, 60, 4

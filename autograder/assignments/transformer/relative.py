@@ -33,7 +33,7 @@ class RelativeTestCase(StageTestCase):
 
     @contextlib.contextmanager
     def or_else(self, relative: Callable[[], None], beside_masks: bool = False) -> Iterator[None]:
-        """Ignore a failure in the block if attention is wrong even without masks and the relative check passes.
+        """Ignore a failure in the with block if attention is wrong even without masks and the relative check passes.
 
         Args:
             relative: compares the student's results with each other.
@@ -62,7 +62,7 @@ class RelativeTestCase(StageTestCase):
         return x
 
     def heads(self, T_q: int, T_k: int) -> dict[str, np.ndarray]:
-        """Random queries, keys and values. In feature t, query t has a 1, and all other queries and keys have a 0."""
+        """Random queries, keys and values. Query t is 1 in feature t; all other queries and all keys are 0 there."""
         rng = np.random.Generator(np.random.PCG64(3))
         heads = {name: rng.standard_normal((B, H, T, D)) for name, T in (("query", T_q), ("key", T_k), ("value", T_k))}
         heads["query"][..., :T_q], heads["key"][..., :T_q] = np.eye(T_q), 0
@@ -78,7 +78,7 @@ class RelativeTestCase(StageTestCase):
         return float(np.abs(one - other).max()) <= 10 * LIMITS[self.student.dtype]
 
     def check_attends(self) -> None:
-        """Fail unless each query weights values by its scores: only keys with very low scores get no weight."""
+        """Fail unless each query weights the values by its scores: only keys with very low scores get no weight."""
         heads, hidden = self.heads(4, 5), np.broadcast_to(np.arange(5) > 2, (B, 4, 5))
         heads = self.forbidding(heads, hidden)
         own = self.attended(heads)
@@ -111,7 +111,7 @@ class RelativeTestCase(StageTestCase):
         self.check_masks(*single, *({**masks, "key_padding_mask": PADDING} for masks in single))
 
     def check_other_masks(self) -> None:
-        """Fail unless masks with other numbers and boolean masks work."""
+        """Fail unless boolean masks work, as well as masks with numbers other than 0 and 1."""
         masks = {"key_padding_mask": PADDING, "attention_mask": OWN}
         numbers = {"key_padding_mask": PADDING * SIGNS, "attention_mask": OWN * SIGNS[..., None] * -1}
         self.check_masks(numbers, {name: mask != 0 for name, mask in masks.items()})

@@ -48,7 +48,7 @@ def numbers(*shape: int, name: str = "") -> np.ndarray:
 
 
 def small_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    """The weights of a small layer, which depend on their names, so that using the wrong submodule is detected."""
+    """The weights of a small layer; each depends on its name, so that the use of a wrong submodule is detected."""
     return {name: numbers(*shape, name=name) / np.sqrt(max((1, *shape[-1:]))) for name, shape in shapes.items()}
 
 
@@ -140,7 +140,7 @@ class TrainedTestCase(StageTestCase):
         return student.kept[CHECKPOINT]
 
     def tiny_model(self, eos_idx: int = 2) -> tuple[Any, dict[str, np.ndarray]]:
-        """A model small enough that its decoding can be traced, and its weights."""
+        """A model whose decoding is small enough to trace, and its weights."""
         model = self.student.transformer.Transformer(**TINY, eos_idx=eos_idx)
         weights = tiny_weights(model.shapes())
         model.load_state(weights)
@@ -194,7 +194,7 @@ class TrainedTestCase(StageTestCase):
         self.check_dropout(build, weights, lambda model: model(**arguments), "B T d_model")
 
     def check_cost(self) -> None:
-        """Fail if a step with a cache computes more than its last position.
+        """Fail if a step with a cache computes more than the last position.
 
         Only rows of the feed-forward network, which has a unique width, are counted: attention needs all positions.
         """
@@ -224,9 +224,8 @@ class TrainedTestCase(StageTestCase):
     ) -> None:
         """Fail unless dropout is applied to the output of each sub-layer of a layer, and only there.
 
-        Each sub-layer ends with a linear layer. If dropout keeps every element, the output in training mode is
-        that of evaluation mode with these layers' outputs multiplied by 1 / (1 - p). If every element is dropped, the
-        factor is 0.
+        Each sub-layer ends with a linear layer. If dropout keeps every element, it multiplies the outputs of these
+        linear layers by 1 / (1 - p). If dropout drops every element, the factor is 0.
 
         Args:
             build: creates the layer with a given dropout probability.

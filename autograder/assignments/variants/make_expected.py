@@ -30,7 +30,7 @@ PATCHES = ("img_size", "patch_size", "channels", "d_model")
 
 
 class Maker:
-    """Draws numbers and weights from a single random generator."""
+    """A source of numbers and weights that uses a single random generator."""
 
     def __init__(self, modules: SimpleNamespace) -> None:
         self.modules = modules

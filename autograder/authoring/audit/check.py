@@ -15,7 +15,7 @@ class Check(Protocol):
 
     @property
     def QUICK(self) -> int | None:
-        """The number of items in a quick run; None for all."""
+        """The number of items in a quick run, or None for all items."""
 
     def items(self, subject: Subject) -> Iterable[str]:
         """Return the names of the items to check. This must be fast: tests call it before they run anything."""

@@ -40,11 +40,11 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def _warned(subject: Subject, item: str, visible: tuple[Ran, ...]) -> Iterator[str]:
-    """Check that each warning says correctly whether hidden tests deduct points for the mistake.
+    """Check that each warning correctly says whether hidden tests deduct points for the mistake.
 
-    If a warning says that they do, one of the stage's hidden tests must deduct points. Otherwise, the hidden test of
-    the same name must not deduct any points. If a test fails, warnings about the same function are not shown; see
-    `run_test`.
+    If a warning says that hidden tests deduct points, one of the stage's hidden tests must do so. Otherwise, the hidden
+    test of the same name must not deduct any points. If a test fails, warnings about the same function are not shown;
+    see `run_test`.
     """
     if not all(ran.passed for ran in visible):
         return

@@ -1,4 +1,4 @@
-"""A mistake costs only the points of the function that it changes, and at most a set fraction of its stage's points."""
+"""A mistake costs only the points of the function it changes, and at most a fixed fraction of its stage's points."""
 
 from collections.abc import Iterable, Iterator
 

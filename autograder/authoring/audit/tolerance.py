@@ -15,7 +15,7 @@ TWO_THREADS = "\n\nimport torch\n\ntorch.set_num_threads(2)\n"  # appended to a 
 
 @dataclass
 class Measured:
-    """For each precision, correct code's largest deviation and the mistakes' smallest, relative to the limit."""
+    """The largest deviation of correct code and the smallest of mistakes in each precision, relative to the limit."""
 
     correct: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     largest: dict[str, str] = field(default_factory=dict)  # precision -> the code with the largest deviation

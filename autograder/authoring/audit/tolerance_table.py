@@ -1,4 +1,4 @@
-"""`python -m autograder tolerance`: measure how far correct and faulty code deviate from the reference."""
+"""`python -m autograder tolerance`: measure how far correct code and faulty code deviate from the reference."""
 
 import argparse
 import contextlib

@@ -4,11 +4,11 @@ Upload the archive in "Configure Autograder". It contains everything needed for 
 tests, so keep it secret. It also contains the seed of the hidden tests, so all students get the same tests. Running the
 command again for the same file keeps the seed, so that grades stay comparable after a correction.
 
-In the container the grader runs as root and the code of a submission runs confined. If the kernel has no Landlock (as
-in gVisor), the code runs as the user "nobody" with seccomp. It can read public files, but it cannot write files, use
-the network, or affect other processes. Only root can read the solutions, the tests and the seed. If even that is
-impossible, every submission results in a grader failure, unless the archive was built with `--unconfined`. With that
-option the code runs unconfined, so a hostile submission can read the solution and change its grade. Each result
+In the container, the grader runs as root, and submitted code runs confined. If the kernel has no Landlock (as in
+gVisor), the code runs as the user "nobody" with seccomp. It can read public files, but it cannot write files, use the
+network, or affect other processes. Only root can read the solutions, the tests and the seed. If submitted code cannot
+be confined, every submission results in a grader failure, unless the archive was built with `--unconfined`. With this
+option, the code runs unconfined, so a hostile submission can read the solution and change its grade. Each result
 contains a warning about this.
 """
 
@@ -150,7 +150,7 @@ def seed_of(archive: Path, chosen: Assignment, wanted: int | None) -> int:
 
 
 def contents(chosen: Assignment, settings: Settings) -> dict[str, bytes]:
-    """Return all files of the archive by path.
+    """Return all files of the archive, keyed by path.
 
     Raises:
         UserError: if a part of the project is missing.
@@ -190,7 +190,7 @@ def engine_files(chosen: Assignment) -> dict[str, bytes]:
 
 
 def requirements() -> list[str]:
-    """Return the project's dependencies that grading imports, in pip's format."""
+    """Return the project dependencies that grading imports, in pip's format."""
     from course.dependencies import requirements as all_requirements
 
     lines = all_requirements(project_files() / "pyproject.toml")

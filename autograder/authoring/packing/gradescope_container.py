@@ -1,7 +1,7 @@
 """Inside Gradescope's container: grade the submission and write results.json (called by run_autograder).
 
 The caller has already written a results.json that reports a failed grader, so exceptions need no handling here.
-Gradescope shows their output only to instructors.
+Gradescope shows tracebacks only to instructors.
 """
 
 import sys

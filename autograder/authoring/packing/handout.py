@@ -1,8 +1,8 @@
 """Build the student handout: `python -m autograder handout` writes build/transformer-student.zip.
 
-With `--all`, the archive contains all assignments. A handout contains only the part of the engine that students use,
-the assignment's own files, and the library modules, pages and pictures that these use. Before the archive is written,
-its stubs are compared with the solutions, and every file is searched for lines of the solution.
+With `--all`, the archive contains all assignments. A handout contains only the student part of the engine, the
+assignment's own files, and the library modules, pages and pictures that they use. Before the archive is written, its
+stubs are compared with the solutions, and every file is searched for lines of the solution.
 """
 
 import argparse
@@ -122,7 +122,7 @@ GITHUB = {**CLASSROOM50, ".github/workflows/grade.yml": "autograder/authoring/pa
 
 
 def contents(chosen: Sequence[Assignment], github: Mapping[str, str] = NOTHING) -> dict[str, bytes]:
-    """Return all files of the handout by path. Its documentation is about the first assignment.
+    """Return all files of the handout, keyed by path. The handout's documentation is about the first assignment.
 
     Args:
         github: additional files for a GitHub repository: target path -> path in the project.
@@ -182,7 +182,7 @@ def public(files: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def check_release(chosen: Assignment, files: dict[str, bytes]) -> None:
-    """Check that the modules are the stubs, and that the notebooks have no outputs.
+    """Check that the modules are stubs, and that the notebooks have no outputs.
 
     Raises:
         UserError: if they are not.
@@ -227,9 +227,9 @@ def without_packages(text: bytes) -> bytes:
 def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
     """Adapt a text to an assignment.
 
-    The text between `<!-- only NAME -->` and `<!-- end -->` is for one assignment, the text in `<!-- others: ... -->`
-    for all others, and the text after `<!-- if PAGE -->` for courses that have this page. `{...}` is filled in from the
-    manifest. `<!-- example: ASSIGNMENT STAGE MODULE -->` lists names to be replaced in the examples.
+    The text between `<!-- only NAME -->` and `<!-- end -->` is for one assignment. The text in `<!-- others: ... -->`
+    is for all other assignments. The text after `<!-- if PAGE -->` is for courses that have this page. `{...}` is
+    filled in from the manifest. `<!-- example: ASSIGNMENT STAGE MODULE -->` lists names to be replaced in the examples.
     """
     only = re.compile(r"<!-- only (\w+) -->\n?(.*?)<!-- end -->\n?", re.DOTALL)
     special = chosen.name in {found[1] for found in only.finditer(text)}

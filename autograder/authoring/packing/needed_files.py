@@ -21,7 +21,7 @@ PAGES = ("docs/", "img/")
 
 
 def library(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the modules of `course` that some files use, directly or indirectly, with their data.
+    """Return the modules of `course` that the given files use, directly or indirectly, with their data.
 
     Args:
         files: modules, notebooks and text files, by path.
@@ -107,7 +107,7 @@ def _mention(name: str) -> re.Pattern[str]:
 
 
 def pages(files: Mapping[str, bytes], root: Path) -> dict[str, bytes]:
-    """Return the pages and pictures that some files link to, directly or indirectly.
+    """Return the pages and pictures that the given files link to, directly or indirectly.
 
     Args:
         root: the folder of the course.

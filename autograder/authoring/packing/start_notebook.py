@@ -27,7 +27,7 @@ Run the next cell. It grades your saved code in all stages, which takes a moment
 
 
 def start_notebook(chosen: Assignment, notebooks: Mapping[str, bytes]) -> bytes:
-    """Return the start notebook as a file.
+    """Return the content of the start notebook's file.
 
     Args:
         notebooks: the notebooks of the assignment by name; their introductions contain the times.
@@ -76,7 +76,7 @@ def way_on(chosen: Assignment, name: str, titles: Mapping[str, str]) -> str:
 
 
 def _time(introduction: str) -> str:
-    """Add up the times that a notebook's introduction gives for its parts, leaving out optional ones."""
+    """Add up the times that a notebook's introduction gives for its parts, leaving out optional parts."""
     minutes = sum(int(found[2]) for found in MINUTES.finditer(introduction) if not found[1])
     quarters = -(-minutes // 15)  # rounded up to a quarter of an hour, as in the student guide
     if not minutes:

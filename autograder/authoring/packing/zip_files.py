@@ -12,7 +12,7 @@ FIRST_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip file can stor
 
 
 def collect(root: Path, patterns: Iterable[str]) -> dict[str, bytes]:
-    """Return the files below a folder that match one of the patterns, by path with slashes.
+    """Return the files below a folder that match one of the patterns, keyed by path (with slashes).
 
     Lines of text end with "\\n" on every system, as the shell in a container requires.
 
@@ -32,12 +32,12 @@ def collect(root: Path, patterns: Iterable[str]) -> dict[str, bytes]:
 
 
 def of_engine(patterns: Iterable[str]) -> dict[str, bytes]:
-    """Return files of the packages `autograder` and `course`, wherever they are installed."""
+    """Return files from the packages `autograder` and `course`, wherever they are installed."""
     return collect(ENGINE, patterns)
 
 
 def of_course(patterns: Iterable[str]) -> dict[str, bytes]:
-    """Return files of the course."""
+    """Return files from the course."""
     return collect(course_folder(), patterns)
 
 
@@ -55,7 +55,7 @@ def _unwanted(path: Path) -> bool:
 
 
 def check_target(path: Path) -> None:
-    """Check that the path is valid for an archive, before any work begins.
+    """Before any work begins, check that the path is the name of a zip file.
 
     Raises:
         UserError: if it is not.

@@ -1,4 +1,4 @@
-"""Check the built pages for broken links, requests to the network and lines of the solution."""
+"""Check the built pages for broken links, network requests and lines of the solution."""
 
 import html
 import re

@@ -1,8 +1,8 @@
 """Build the course as a static site: `python -m autograder site` writes build/site.
 
-The notebooks are run with the solution, or taken from the cache, and Sphinx builds pages from them and the guides.
-Then the pages are checked: every link must work, no page may load anything from the network, and none may contain a
-line of the solution.
+The notebooks are run with the solution, or taken from the cache, and Sphinx builds pages from them and the guides. Then
+the pages are checked: every link must work, and no page may load anything from the network or contain a line of the
+solution.
 """
 
 import argparse

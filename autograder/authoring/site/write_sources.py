@@ -117,7 +117,7 @@ def copy_mathjax(folder: Path) -> None:
 
 
 def only_links_to(there: set[str], page: str, text: str) -> str:
-    """In a Markdown text, replace links to pages that the site lacks with plain text."""
+    """Replace links in a Markdown text with plain text if their pages are not on the site."""
 
     def checked(found: re.Match[str]) -> str:
         picture, words, target = found.groups()

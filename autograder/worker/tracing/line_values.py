@@ -1,7 +1,7 @@
 """In a worker: count how often each statement of the student's files runs in a call, and keep the values it assigns.
 
-Like `function_calls`, this module uses a Python trace function (`sys.settrace`). A tensor's shape is always sent, its
-elements only if there are few of them. Like the trace from `tracer`, this record is not trusted.
+Like `function_calls`, this module uses a Python trace function (`sys.settrace`). A tensor's shape is always sent; its
+elements are sent only if there are few of them. Like the trace from `tracer`, this record is not trusted.
 """
 
 import contextlib
@@ -91,7 +91,7 @@ class LineValues:
                 self.values.append([file, statement.first, name, description])
 
     def reply(self) -> list[Any]:
-        """Return the record in a form that can be sent: counts, and values."""
+        """Return the record in a form that can be sent: counts and values."""
         counts = [[file, line, count] for (file, line), count in sorted(self.counts.items())]
         return [counts, self.values]
 

@@ -1,4 +1,4 @@
-"""Short signatures that identify tensors, regardless of their names and of where they were computed."""
+"""Short signatures that identify tensors, regardless of their names and where they were computed."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,12 +15,14 @@ SIGN, TWO = np.uint32(1 << 31), np.float32(2)
 
 
 def signature(tensor: torch.Tensor) -> tuple[float, ...]:
-    """Eight numbers: four means that ignore the order of the elements, the number of elements, two means that
-    depend on the order, and a number for the shape.
+    """Return eight numbers that identify a tensor.
 
-    The elements are first squeezed into (-1, 1), like x / (1 + |x|), so that -inf, -1e9 and the lowest number of a type
-    all count as -1. Near zero the map behaves like sqrt(|x|), so that small numbers, such as variances, differ. Axes
-    of size 1 are ignored. NaN counts as 0.5. A tensor on "meta" has no data, so the result is eight NaNs.
+    The first four are means that ignore the order of the elements; the fifth is the number of elements. Two more means
+    depend on the order, and the last number stands for the shape.
+
+    The elements are first squeezed into (-1, 1), like x / (1 + |x|). So -inf, -1e9 and the lowest number of a data type
+    all count as -1. Near zero, the map behaves like sqrt(|x|), so that small numbers, such as variances, differ. Axes
+    of size 1 are ignored. NaN counts as 0.5. A tensor on the "meta" device has no data, so the result is eight NaNs.
     """
     return looked_at(tensor)[0]
 
@@ -50,7 +52,10 @@ def looked_at(tensor: torch.Tensor) -> tuple[tuple[float, ...], bool]:
 
 
 def _means(elements: np.ndarray) -> list[float]:
-    """Return the means of some elements; NaN if any is NaN or too large. Works in blocks that fit into the cache."""
+    """Return the means of some elements; NaN if any of them is NaN or too large.
+
+    The elements are processed in blocks that fit into the cache.
+    """
     n, sums = len(elements), [0.0] * 6
     with np.errstate(all="ignore"):
         for number, start in enumerate(range(0, n, BLOCK)):
@@ -73,8 +78,10 @@ def _means(elements: np.ndarray) -> list[float]:
 
 
 def signed(value: Any) -> list[list[Any]]:
-    """Return the signature and shape of each tensor in a result (or of the result, if it is a number, string or list),
-    and whether the values are floating-point."""
+    """Return the signature and shape of each tensor in a result, and whether the values are floating-point.
+
+    If the result is a number, string or list, return its own signature and shape.
+    """
     from autograder.worker.tracing.traced_values import Series, plain
 
     entries = [

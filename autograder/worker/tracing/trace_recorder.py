@@ -59,7 +59,7 @@ class Record:
         return node
 
     def place(self, frame: FrameType | None) -> tuple[int, int]:
-        """Return the nearest line of the recorded files, and the line that called its function; -1 for none."""
+        """Return the nearest line of the recorded files, and the line that called its function; -1 if there is none."""
         lines: list[int] = []
         for _ in range(60):
             if frame is None or len(lines) == 2:

@@ -1,6 +1,6 @@
 """Trace values other than tensors: numbers, strings, lists of them, and NumPy arrays.
 
-A learning rate, a BLEU score or a decoded sentence is computed with Python's own numbers, which torch does not see. So
+A learning rate, a BLEU score or a decoded sentence is computed with plain Python values, which torch does not see. So
 each statement of the student's files is examined after it has run. The names that it assigns get nodes in the trace,
 derived from the names that it reads. A number assigned repeatedly in a loop is identified by all its values so far. An
 array is identified by the signature of a tensor with the same numbers.
@@ -68,7 +68,7 @@ class Series:
         self.simple = self.binary or (self.simple and alike)
 
     def signature(self) -> tuple[float, ...]:
-        """Return four means, the length, 0, whether the values are simple or whole, and the constant OF_NUMBERS."""
+        """Return eight numbers: four means, the length, 0, a code for simple or whole values, and OF_NUMBERS."""
         n = max(self.length, 1)
         means = [total / n for total in self.sums]
         return (*means, min(self.length, 1000) / 1000, 0.0, SIMPLE if self.simple else self.whole * WHOLE, OF_NUMBERS)
@@ -138,7 +138,7 @@ class Frame:
         self.came_back: list[int] = []  # results of the functions called by the statement
 
     def given(self, arguments: dict[str, Any], caller: "Frame | None") -> None:
-        """Start the function with these arguments, which were computed by the calling statement."""
+        """Record the function's arguments, which were computed by the calling statement."""
         statement = caller.running if caller else None
         for name, value in arguments.items():
             if followed(value):
@@ -147,7 +147,7 @@ class Frame:
                 self.know(name, self.tracer.plain_node(name + NAMED, frame, line, inputs, value), value)
 
     def begin(self, line: int) -> None:
-        """Start a line: the previous statement is finished, unless the line belongs to it."""
+        """Start a line and finish the previous statement, unless the line belongs to that statement."""
         new = self.statements.get(line)
         if new is not self.running:
             self.finish(line)
@@ -173,8 +173,10 @@ class Frame:
         self.came_back = []
 
     def goes_on(self, name: str, value: Any, line: int) -> bool:
-        """Whether a statement has already written into the same array many times. If so, the last node
-        represents all later writes, and is updated when the array is used."""
+        """Whether a statement has already written into the same array many times.
+
+        If so, the last node represents all later writes, and is updated when the array is used.
+        """
         if name not in self.arrays or value is not self.arrays[name]:
             return False
         self.written[name, line] = self.written.get((name, line), 0) + 1
@@ -223,7 +225,7 @@ class Frame:
             self.tracer.look_again(self.nodes[name], self.arrays[name])
 
     def of_arrays(self, values: list[Any]) -> list[int]:
-        """Return the nodes of these arrays; for arrays without a name, those of the arrays used to compute them."""
+        """Return the nodes of these arrays; for an unnamed array, return those of the arrays used to compute it."""
         if self.running is None:
             return []
         names = [name for name in self.running.uses if name in self.arrays]

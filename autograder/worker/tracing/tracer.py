@@ -1,11 +1,11 @@
 """Trace a computation inside the worker: every tensor operation, its line, and a short signature of its result.
 
-The tracer runs only after a test has failed, when the grader requests the same call again. The trace shows which
-numbers were computed from which. It contains signatures, not the numbers themselves. The student's code could forge it,
-so the grader uses it only as a hint about a line (see `localization.trace`).
+The tracer runs only after a test has failed, when the grader requests the same call again. The trace shows how the
+numbers were computed from each other. It contains signatures, not the numbers themselves. The student's code could
+forge it, so the grader uses it only as a hint about a line (see `localization.trace`).
 
-The recorded data are described in `trace_recorder`. An in-place operation adds a node for every tensor that shares the
-memory. Operations inside another stage's stand-in are not traced: a call to it counts as one operation.
+The format of the recorded data is described in `trace_recorder`. An in-place operation adds a node for every tensor
+that shares the memory. Operations inside another stage's stand-in are not traced: a call to it counts as one operation.
 """
 
 import contextlib
@@ -277,7 +277,7 @@ class Tracer(Record, TorchFunctionMode):
         return entry[1]
 
     def entered(self, name: str, caller: FrameType | None, given: list[Any]) -> tuple[int, int] | None:
-        """Open a call to a function: return its number and that of the enclosing call; None if there are too many."""
+        """Open a function call: return its number and that of the enclosing call; None if there are too many calls."""
         if not self.whole or len(self.calls) > TRACE_NODES // 8:
             return None
         around = self.inside
@@ -331,5 +331,5 @@ class _Running:
 
 
 def step(name: str, value: Any) -> Any:
-    """Mark a named step of the reference; the grader inserts these calls (see `localization.named_steps`)."""
+    """Mark a named step of the reference; the grader inserts calls to `step` (see `localization.named_steps`)."""
     return _Running.current.step(name, value) if _Running.current else value

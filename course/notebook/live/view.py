@@ -1,4 +1,4 @@
-"""The live view as HTML that needs neither network nor kernel, with a still image if scripts are disabled."""
+"""The live view as HTML that needs neither a network nor a kernel, with a still image if scripts are disabled."""
 
 import base64
 import html

@@ -75,7 +75,7 @@ class ModernTales(ModernTask):
         return len(self.tokens) // (self.windows * self.T)
 
     def batch(self, step: int, seed: int) -> "tuple[tuple[torch.Tensor, ...], int]":
-        """Return tokens, (windows, T + 1), and True for every prediction, (windows, T), since all of them count."""
+        """Return tokens, (windows, T + 1), and a mask, (windows, T), that is True everywhere: all predictions count."""
         import torch
 
         generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
@@ -122,7 +122,7 @@ class Repetitions(ModernTask):
         }
 
     def batch(self, step: int, seed: int) -> "tuple[tuple[torch.Tensor, ...], int]":
-        """Return tokens, (rows, T + 1), and which predictions count, (rows, T)."""
+        """Return tokens, (rows, T + 1), and a mask of the predictions that count, (rows, T)."""
         import torch
 
         generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
@@ -140,7 +140,7 @@ class Repetitions(ModernTask):
 
 @dataclass(frozen=True)
 class LookBack:
-    """How well a model predicts repetitions in 32 test texts: the fraction `right`, and `scores` of heads, (L, H)."""
+    """How well a model predicts repetitions in 32 test texts: the fraction `right`, and the head `scores`, (L, H)."""
 
     first_loss: float  # in the first period
     loss: float  # in the repetition

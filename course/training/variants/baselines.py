@@ -17,7 +17,7 @@ class Classifier(nn.Module):
         self.layers = nn.Sequential(*layers)
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """(B, 1, height, width) -> (B, 10)."""
+        """Map images, (B, 1, height, width), to logits, (B, 10)."""
         return self.layers(images)
 
     def loss(self, images: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

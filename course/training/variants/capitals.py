@@ -1,4 +1,4 @@
-"""The tagger `de-truecase`: for lower-case German sentences, it predicts which words begin with a capital letter."""
+"""The tagger `de-truecase`: it predicts which words in lower-case German sentences should be capitalised."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ def encode_units(sentence: list[str], tokenizer: Tokenizer) -> tuple[list[int], 
 
 
 class Capitals(Task):
-    """The sentences of tatoeba.train for training, and those of tatoeba.val for evaluation."""
+    """Sentences from tatoeba.train for training, and from tatoeba.val for evaluation."""
 
     model_class = "tagger.EncoderTransformer"
     figure = "f1"
@@ -51,7 +51,7 @@ class Capitals(Task):
         self.steps = len(self.batches(0, 1))
 
     def tagged(self, sentence: list[str]) -> tuple[list[int], list[int]]:
-        """Return tokens and tags: 1 at the first token of a capitalised word, 0 at that of a lower-case word."""
+        """Return tokens and tags: for the first token of each word, 1 if the word is capitalised and 0 otherwise."""
         tokens, starts = encode_units(sentence, self.tokenizer)
         tags = [IGNORED] * len(tokens)
         if len(starts) != len(sentence):  # a character that the tokenizer splits into two words
@@ -115,7 +115,7 @@ class Capitals(Task):
 
 
 def tag(model: Any, sentences: list[list[str]], tokenizer: Tokenizer) -> "list[tuple[torch.Tensor, list[int]]]":
-    """Return, for each sentence, the logits at all tokens, (T, 2), and the positions of its units' first tokens."""
+    """Return the logits at all tokens, (T, 2), and the positions of the units' first tokens, for each sentence."""
     import torch
 
     from course.text import in_batches, pad

@@ -1,8 +1,8 @@
 """Compare the small models with baselines: `python -m course.training.variants.measure [NAME ...]`.
 
-The language model is compared with n-grams, in bits per character, and generates samples. The tagger is compared with
-always choosing a word's most frequent form. The Vision Transformers are compared with logistic regression and a small
-convolutional network, which are trained here.
+The language model is compared with n-grams, in bits per character, and generates samples. The tagger is compared with a
+baseline that always chooses a word's most frequent form. The Vision Transformers are compared with logistic regression
+and a small convolutional network, which are trained here.
 """
 
 import argparse

@@ -48,7 +48,7 @@ def build_with(new: Collection[str], modern: Any, ready: SimpleNamespace, vocab_
             )
 
         def forward(self, x: torch.Tensor, causal: torch.Tensor) -> torch.Tensor:
-            """(B, T, D) -> (B, T, D)"""
+            """Apply the layer, (B, T, D) -> (B, T, D)."""
             y = self.norm1(x)
             x = x + (self.attention(y)[0] if "RoPE" in new else self.attention(y, causal))
             return x + self.feed_forward(self.norm2(x))
@@ -69,7 +69,7 @@ def build_with(new: Collection[str], modern: Any, ready: SimpleNamespace, vocab_
                     )
 
         def loss(self, tokens: torch.Tensor) -> torch.Tensor:
-            """The mean next-token loss, in nats: tokens (B, T + 1) -> ()."""
+            """The mean next-token loss in nats, a scalar, for tokens (B, T + 1)."""
             x = self.tokens(tokens[:, :-1])  # (B, T, D)
             if self.positions is not None:
                 x = x + self.positions.weight[: x.size(1)]

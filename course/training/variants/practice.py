@@ -84,7 +84,7 @@ class Digits(Recognition):
     """The Vision Transformer for the digits, which is already small."""
 
     def sample(self, model: Any) -> str:
-        """Return the model's predictions for the first twenty held-out digits; wrong ones are in brackets."""
+        """Return the model's predictions for the first twenty held-out digits; wrong predictions are in brackets."""
         import torch
 
         model.eval()
@@ -182,7 +182,7 @@ def progress(total: int) -> Iterator[Bar]:
 
 
 def smooth(losses: Sequence[float], width: int) -> tuple[list[int], list[float]]:
-    """For each group of `width` losses, return its last step and its mean: a curve without batch noise."""
+    """Return the last step and the mean of each group of `width` losses, as a curve without batch noise."""
     ends = range(width, len(losses) + 1, width)
     return list(ends), [float(np.mean(losses[end - width : end])) for end in ends]
 

@@ -1,4 +1,4 @@
-"""The language model `grimm-lm`: fairy tales as tokens, windows of them, and bits per character."""
+"""The language model `grimm-lm`: fairy tales as tokens, windows of tokens, and bits per character."""
 
 import math
 from pathlib import Path

@@ -45,7 +45,7 @@ class Task(ABC):
 
     @abstractmethod
     def batch(self, step: int, seed: int) -> "tuple[tuple[torch.Tensor, ...], int]":
-        """Return the arguments of `model.loss`, which depend only on step and seed, and the number of targets."""
+        """Return the arguments of `model.loss`, which depend only on `step` and `seed`, and the number of targets."""
 
     @abstractmethod
     def measure(self, model: Any) -> Measured:
@@ -53,7 +53,7 @@ class Task(ABC):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that a checkpoint needs besides weights and sizes."""
+        """The files that a checkpoint needs in addition to its weights and sizes."""
         return ()
 
 
@@ -90,7 +90,7 @@ def train_to_checkpoint(run: Run, task: Task, out: Path) -> None:
 
 
 def write_checkpoint(run: Run, task: Task, out: Path) -> None:
-    """Write the model of a finished run with everything that belongs to it, and print its quality."""
+    """Write the checkpoint of a finished run with all its files, and print the model's quality."""
     from course.checkpoint import save_checksums, save_weights
 
     run.finish()

@@ -33,7 +33,7 @@ class AttentionTestCase(HiddenTestCase):
         return Twins(twins.student.deterministic_dropout(), twins.reference and twins.reference.deterministic_dropout())
 
     def leaves(self, function: Any, **arguments: Any) -> None:
-        """Check whether calling a function or an object changes its arguments, which costs only a few points."""
+        """Check whether a call to a function or an object changes its arguments; a change costs only a few points."""
         after = function.arguments_after(**arguments)
         for name, value in arguments.items():
             self.checks += 1
@@ -71,7 +71,7 @@ class AttentionTestCase(HiddenTestCase):
     # Small translators
 
     def config(self, **changes: Any) -> dict[str, Any]:
-        """Sizes for a small translator, all different, and special tokens from anywhere in the vocabulary."""
+        """The sizes of a small translator (all different), and special tokens from anywhere in the vocabulary."""
         source, target = self.sizes(2, low=30, high=45)
         embed, hidden, attention = self.sizes(3, low=5, high=11)
         sos, eos, pad = (int(token) for token in self.rng.permutation(min(source, target))[:3])
@@ -86,7 +86,7 @@ class AttentionTestCase(HiddenTestCase):
         return self.twins(lambda modules: modules.seq2seq.AttentionDecoder(*sizes))
 
     def batch(self, config: dict[str, Any], B: int, T_e: int, T_d: int) -> dict[str, np.ndarray]:
-        """Random sentence pairs. Their padding is random too: only the lengths show where it is."""
+        """Random sentence pairs. The padding is random too, so only the lengths show where it is."""
         return {
             "src": self.rng.integers(config["src_vocab_size"], size=(B, T_e)),
             "tgt": self.rng.integers(config["tgt_vocab_size"], size=(B, T_d)),
@@ -102,7 +102,7 @@ class AttentionTestCase(HiddenTestCase):
         return {"state": self.random(B, h), "enc_outputs": outputs, "src_lengths": lengths}
 
     def weight(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
-        """Random values for one parameter; those of w_v are larger, so that additive attention is sharp."""
+        """Random values for one parameter; the values of w_v are larger, so that additive attention is sharp."""
         return (3.0 if "w_v" in name else 1.0) * super().weight(name, shape)
 
 

@@ -1,4 +1,4 @@
-"""Hidden tests for stage 3: steps, known targets and whole models of other sizes, their gradients, and padding."""
+"""Hidden tests for stage 3: steps, known targets, whole models of other sizes, gradients, and padding."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ STEP = {"logits": ("logits", "B V"), "state": ("the new state", "B h"), "weights
 
 class TestBahdanau(AttentionTestCase, TrainedTestCase):
     def test_decoder_step(self):
-        """Check other sizes, one and several sentences, large values at padding, dropout, and the gradients."""
+        """Check random sizes, one or more sentences, large values at padded positions, dropout, and the gradients."""
         config = self.config()
         decoder = self.decoder(config)
         cases = [
@@ -39,7 +39,7 @@ class TestBahdanau(AttentionTestCase, TrainedTestCase):
         return actual, self.right(lambda reference: reference.step(**inputs), decoder.reference)
 
     def test_teacher_forcing(self):
-        """Check other sizes, a single step and many steps, the gradients, and dropout."""
+        """Check random sizes, a single step and many steps, the gradients, and dropout."""
         config = self.config()
         decoder = self.decoder(config)
         cases = [
@@ -64,7 +64,7 @@ class TestBahdanau(AttentionTestCase, TrainedTestCase):
         return actual, self.right(lambda reference: reference(**inputs), decoder.reference)
 
     def test_seq2seq(self):
-        """Check other sizes, more padding than needed, the gradients, and the trained model on other sentences."""
+        """Check random sizes, more padding than needed, the gradients, and the trained model on other sentences."""
         config = self.config()
         model = self.twins(lambda modules: modules.seq2seq.Seq2Seq(**config))
         batches = [self.batch(config, B, T_e, T_d) for B, T_e, T_d in ((1, 4, 3), (4, 5, 4), (3, 3, 7))]

@@ -12,7 +12,7 @@ Points = dict[str, np.ndarray]
 
 class TestPooling(AttentionTestCase):
     def test_kernels(self):
-        """Check scaled distances of other shapes, including 0, 1 and large distances."""
+        """Check scaled distances in tensors of several shapes, including 0, 1 and large distances."""
         distances = []
         for shape in ((self.pick(4, 7),), (3, self.pick(2, 5)), (2, 3, 4)):
             distances.append(np.abs(self.random(*shape)))
@@ -44,7 +44,7 @@ class TestPooling(AttentionTestCase):
         return {"queries": queries, "keys": keys, "values": self.random(n_k, d_v)}
 
     def some_unreached(self, n_q: int, n_k: int) -> Points:
-        """Points for width 0.1: a query is over six widths from all keys; another query and a key are out of reach."""
+        """Points for width 0.1: one query is over 6 widths from every key; another query and a key are out of reach."""
         points = {name: 0.1 * value for name, value in self.points(n_q + 2, n_k, 2, 2).items()}
         for name in ("queries", "keys"):  # left of the origin, where the first query and key are
             points[name][:, 0] = -np.abs(points[name][:, 0])
@@ -54,7 +54,7 @@ class TestPooling(AttentionTestCase):
         return points
 
     def cases(self) -> list[tuple[str, float, Points]]:
-        """Kernels provided to students, widths, and points for which each query reaches some keys."""
+        """Kernels provided to students, with widths and points for which each query reaches some keys."""
         n_q, n_k = self.sizes(2)
         width = 0.3 + abs(float(self.random(1)[0]))
         # All keys are six to eight widths away: their kernel values are tiny, but the keys are reached.
@@ -72,7 +72,7 @@ class TestPooling(AttentionTestCase):
     # Pooling
 
     def test_attention_pooling(self):
-        """Check other sizes, tiny kernel values, queries reaching no key, equally near keys, and widths as tensors."""
+        """Check random sizes, tiny kernel values, queries with no key in reach, equidistant keys, and tensor widths."""
         cases, alone, points = self.cases(), self.grid(self.sizes(2), 3), self.points(4, 5, 2, 2)
         with self.part("reached"):
             for name, width, given in cases:
@@ -127,7 +127,7 @@ class TestPooling(AttentionTestCase):
         self.learns(model, points, [self.random(*result.shape) for result in right], but=("queries", "keys"))
 
     def test_leave_one_out(self):
-        """Check other sizes, pairs that reach no other pair, equally near neighbours, and the gradient of the width."""
+        """Check random sizes, isolated pairs, equidistant neighbours, and the gradient of the width."""
         (n,) = self.sizes(1)
         width = 0.3 + abs(float(self.random(1)[0]))
         cases = [

@@ -1,4 +1,4 @@
-"""Hidden tests for stage 2: lengths of all kinds, other sizes, gradients, and where dropout is applied."""
+"""Hidden tests for stage 2: all kinds of lengths, random sizes, gradients, and where dropout is applied."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
         return lengths
 
     def test_masked_softmax(self):
-        """Check other sizes, as many queries as sequences, low scores, changes to masked scores, and the gradient."""
+        """Check random sizes, as many queries as sequences, low scores, changes to masked scores, and the gradient."""
         softmax = self.function("scoring", "masked_softmax")
         T_q, T_k = self.sizes(2)
         # Scores near -40 reveal a fill value that is not far lower.
@@ -73,7 +73,7 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
         self.same(lambda function: function(shifted, valid_lens), softmax, title, WEIGHTS, limit=LARGE_LIMIT)
 
     def attend(self, build: Any, query_size: int, key_size: int) -> None:
-        """Fail unless an attention module is correct in several sizes, learns, and applies dropout correctly.
+        """Fail unless an attention module is correct for several sizes, learns, and applies dropout correctly.
 
         Args:
             build: creates an attention module with a given dropout probability.
@@ -130,16 +130,16 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
             self.assert_cut(attention.student(**given), expected, values, valid_lens, kept, result)
 
     def test_dot_product_attention(self):
-        """Check other sizes, all kinds of lengths, the gradients, and dropout."""
+        """Check random sizes, all kinds of lengths, the gradients, and dropout."""
         d = self.pick(3, 5, 6, 7, 10)
         self.attend(lambda modules, dropout: modules.scoring.DotProductAttention(dropout), d, d)
 
     def test_bilinear_attention(self):
-        """Check other sizes, all kinds of lengths, the gradients, and dropout."""
+        """Check random sizes, all kinds of lengths, the gradients, and dropout."""
         q, k = self.sizes(2, low=5, high=11)
         self.attend(lambda modules, dropout: modules.scoring.BilinearAttention(q, k, dropout), q, k)
 
     def test_additive_attention(self):
-        """Check other sizes, all kinds of lengths, the gradients, and dropout."""
+        """Check random sizes, all kinds of lengths, the gradients, and dropout."""
         q, k, h = self.sizes(3, low=5, high=11)
         self.attend(lambda modules, dropout: modules.scoring.AdditiveAttention(q, k, h, dropout), q, k)

@@ -67,7 +67,7 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
     def ends_in_the_middle(
         self, config: dict[str, Any], model: Twins
     ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """Random weights (loaded into the twins) and sentences, one of which ends after some tokens.
+        """Random weights (loaded into both models) and sentences, one of which ends before the limit.
 
         Without eos, the reference decodes up to the limit. Then the score of eos is raised just enough for eos
         to win late in one of the sentences.
@@ -98,7 +98,7 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
         return np.asarray(reference(tgt=tokens[:, :-1], tgt_lengths=lengths, **source))
 
     def translate(self, config: dict[str, Any], model: Twins, source: dict[str, np.ndarray], limit: int) -> Translated:
-        """The student's translations of sentences. Fail unless these are tokens, (B, T)."""
+        """The student's translations of sentences. Fail unless the result is an array of tokens, (B, T)."""
         tokens = model.student.translate(**source, max_output_length=limit)
         self.checks += 1
         B = len(source["src"])

@@ -19,17 +19,17 @@ def constant(u: torch.Tensor) -> torch.Tensor:
 
 
 def boxcar(u: torch.Tensor) -> torch.Tensor:
-    """1 up to and including u = 1, 0 beyond."""
+    """1 for u <= 1, otherwise 0."""
     return torch.heaviside(1 - u, torch.ones_like(u))
 
 
 def triangular(u: torch.Tensor) -> torch.Tensor:
-    """1 - u up to u = 1, 0 beyond."""
+    """1 - u for u <= 1, otherwise 0."""
     return F.relu(1 - u)
 
 
 def epanechnikov(u: torch.Tensor) -> torch.Tensor:
-    """3/4 (1 - u^2) up to u = 1, 0 beyond."""
+    """3/4 (1 - u^2) for u <= 1, otherwise 0."""
     return F.relu(1 - u.square()) * 3 / 4
 
 

@@ -76,7 +76,7 @@ class AttentionDecoder(nn.Module):
 
 
 class Seq2Seq(nn.Module):
-    """Encoder and decoder for translation."""
+    """An encoder and a decoder for translation."""
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ LOGITS = "B T_d V"
 
 
 class TestBahdanau(TrainedTestCase):
-    """Tests that use a small model with random weights, and the trained model."""
+    """Tests that use the trained model and a small model with random weights."""
 
     def small(self) -> Any:
         """The small model."""

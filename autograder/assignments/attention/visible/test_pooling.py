@@ -38,7 +38,7 @@ class TestPooling(StageTestCase):
         self.assert_tensor(estimates, stored["estimates"], "estimates", "n_q d_v")
 
     def test_attention_pooling(self):
-        """Average the values, weighted by how near their keys are; if the kernel reaches none, use the nearest key."""
+        """Average the values, giving near keys more weight; if the kernel reaches no key, use the nearest one."""
         with self.part("reached"):
             self.pool("near", "gaussian")
             self.pool("equal", "constant")
@@ -111,7 +111,7 @@ class TestPooling(StageTestCase):
         self.assert_tensor(predictions, stored["predictions"], "predictions", "n d_v")
 
     def test_leave_one_out(self):
-        """Predict each value from all other pairs, with any kernel; if it reaches no pair, from the nearest pair."""
+        """Predict each value from all other pairs, with any kernel; if no pair is in reach, use the nearest one."""
         with self.part("reached"):
             self.leave_out("others", "gaussian")
             self.leave_out("equal_others", "constant")

@@ -14,7 +14,7 @@ class TestScoring(AttendingTestCase):
     """Tests that use random queries, keys and values, with and without lengths."""
 
     def test_masked_softmax(self):
-        """Compute the softmax over the allowed keys: without lengths, with a length per sequence or per query."""
+        """Compute the softmax over the allowed keys: no lengths, one length per sequence, or one length per query."""
         scores, softmax = self.stored("softmax")["scores"], self.student.scoring.masked_softmax
         for case in ("no_lengths", "of_sequences", "of_queries"):
             with self.part(case):
@@ -89,7 +89,7 @@ class TestScoring(AttendingTestCase):
                 self.forgets(attention, fresh, {**inputs, "keys": -inputs["keys"]}, stored["result"].shape)
 
     def forgets(self, used: Any, fresh: Any, inputs: dict[str, np.ndarray], shape: tuple[int, ...]) -> None:
-        """Fail unless a module that was called before returns and stores the same tensors as a new module."""
+        """Fail unless a module that has already been called returns and stores the same tensors as a new module."""
         right = fresh(**inputs)
         self.assert_form(right, shape, "the result", X)
         self.assert_tensor(used(**inputs), right, "the result of a second call, with different keys,", X)

@@ -69,7 +69,7 @@ class TestTranslate(TrainedTestCase):
         self.assert_tensor(tokens, stored["again.tokens"], name, "B T")
 
     def test_sentence_bleu_extra_credit(self):
-        """Compute BLEU: n-grams, how many are shared, and the penalty for short translations."""
+        """Compute BLEU from the n-grams, the number of shared n-grams, and the penalty for short translations."""
         for part, cases in (("precisions", PRECISIONS), ("penalty", PENALTY), ("short", SHORT)):
             with self.part(part):
                 self.measure(cases)

@@ -15,7 +15,7 @@ class LlmTestCase(HiddenTestCase, CheckingTestCase):
         return items[int(self.rng.integers(len(items)))]
 
     def same_ids(self, call: Callable[[Any], Any], name: str, axes: str, width: int | None = None) -> Any:
-        """Fail unless a call with the student's modules returns the same integers as with the reference's."""
+        """Fail unless a call returns the same integers with the student's modules as with the reference modules."""
         actual = call(self.student)
         self.assert_ids(actual, self.right(call, self.reference), name, axes, width)
         return actual

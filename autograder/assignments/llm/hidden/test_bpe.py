@@ -47,7 +47,7 @@ class TestBytePairs(LlmTestCase):
         return modules.drivers.encode_of(merges, special, text)
 
     def test_train(self):
-        """Check random texts of few and of many different letters, an empty text, and too many merges."""
+        """Check random texts with few and with many different letters, an empty text, and too many merges."""
         text = " ".join(self.letters(EVERYWHERE[:-3], 5) for _ in range(30))
         longer = self.letters("abc ", 300) + " " + text
         ties = self.letters("abcd ", 60)

@@ -1,4 +1,4 @@
-"""Hidden tests for stage 2: more and fewer keys than queries, tiles of size one and of full size, scores of 1,000."""
+"""Hidden tests for stage 2: more and fewer keys than queries, tiles of size one and full size, scores of 1,000."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ Arrays = tuple[np.ndarray, ...]
 
 class TestTiles(LlmTestCase):
     def test_step(self):
-        """Check tiles of other sizes, very large and very small scores, and queries that may not see a tile."""
+        """Check tiles of random sizes, very large and very small scores, and queries that see no key in a tile."""
         Q, K, D = self.sizes(3, 2, 7)
         fresh = np.full((2, Q), -np.inf), np.zeros((2, Q)), np.zeros((2, Q, D))
         with self.part("first"):

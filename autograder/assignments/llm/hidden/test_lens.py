@@ -35,7 +35,7 @@ class TestLens(LlmTestCase):
         return self.right(lambda reference: self.solution.drivers.run_of(reference, tokens), model.reference)
 
     def test_logit_lens(self):
-        """Check other sizes, and residual streams that no model computed."""
+        """Check random sizes, and residual streams that no model produced."""
         model, tokens, _ = self.model()
         stream = self.run_model(model, tokens)[0]
         for given in (stream, self.random(*stream.shape)):
@@ -43,7 +43,7 @@ class TestLens(LlmTestCase):
             self.assert_tensor(self.student.lens.logit_lens(model.student, given), right, "the logits", "layers B T V")
 
     def test_attribution(self):
-        """Check other sizes, and split the logits of other tokens."""
+        """Check random sizes, and split the logits of other tokens."""
         for part, number, axes in SHARES:
             with self.part(part):
                 model, tokens, _ = self.model()
@@ -54,7 +54,7 @@ class TestLens(LlmTestCase):
                 self.assert_tensor(shares[number], right[number], f"the contributions of the {part}", axes)
 
     def test_induction_score(self):
-        """Check other sizes and periods."""
+        """Check random sizes and several periods."""
         with self.part("score"):
             for period in (2, self.pick(3, 5), 8):
                 weights = self.rng.dirichlet(np.ones(9), size=(*self.sizes(3, 2, 5), 9))
@@ -70,7 +70,7 @@ class TestLens(LlmTestCase):
             self.keeps_arguments(self.student.lens.induction_score, {"weights": patterns, "period": period})
 
     def test_ablate(self):
-        """Check other sizes, and ablate no head, several heads, and all heads of a layer."""
+        """Check random sizes, and ablate no head, several heads, and all heads of a layer."""
         for part in ("one", "several", "restored"):
             with self.part(part):
                 model, tokens, H = self.model()

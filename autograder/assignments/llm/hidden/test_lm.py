@@ -36,7 +36,7 @@ class TestModernModel(LlmTestCase):
                         )
 
     def test_project(self):
-        """Check other sizes, positions up to 500, projections with and without norms, and the gradients."""
+        """Check random sizes, positions up to 500, projections with and without norms, and the gradients."""
         sizes = self.sizes_of_attention()
         with self.part("norms"):
             for qk_norm in (True, False):
@@ -68,7 +68,7 @@ class TestModernModel(LlmTestCase):
         return right_after
 
     def test_attention(self):
-        """Check other sizes and windows, a single group, random caches, and a text in chunks."""
+        """Check random sizes and windows, a single group, random caches, and a text in chunks."""
         sizes = self.sizes_of_attention()
         with self.part("first"):
             for window in (None, 1, 2, self.pick(3, 4), 50):
@@ -103,7 +103,7 @@ class TestModernModel(LlmTestCase):
     layers = 4
 
     def test_language_model(self):
-        """Check other sizes, four layers that cycle through three windows, and tokens one at a time."""
+        """Check random sizes, four layers that cycle through three windows, and tokens one at a time."""
         with self.part("logits"):
             model, V = self.model()
             for B, T in ((1, 1), (3, 6)):
@@ -125,7 +125,7 @@ class TestModernModel(LlmTestCase):
         return [list(cache) for cache in right_after]
 
     def test_loss(self):
-        """Check batches of other shapes."""
+        """Check two batches of different shapes."""
         model, V = self.model()
         for B, T in ((1, 2), (3, 7)):
             tokens = self.rng.integers(V, size=(B, T))

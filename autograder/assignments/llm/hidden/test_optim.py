@@ -65,7 +65,7 @@ class TestOptimizers(LlmTestCase):
             self.steps("Muon", [self.muon() for _ in range(3)], 4, varied=True)
 
     def test_orthogonalise(self):
-        """Check other sizes and numbers of steps, large and small matrices, transposed memory layouts, and zeros."""
+        """Check random sizes and step counts, large and small matrices, transposed memory layouts, and zeros."""
         for part in ("wide", "tall", "zeros"):
             with self.part(part):
                 if part == "zeros":
@@ -80,7 +80,7 @@ class TestOptimizers(LlmTestCase):
                 self.keeps_arguments(self.student.optim.orthogonalise, {"G": self.random(*shape), "steps": 2})
 
     def test_split(self):
-        """Check random models with misleading names."""
+        """Check random models whose layers have misleading names."""
         for part in ("kinds", "shared"):
             with self.part(part):
                 rows: list[tuple[str, str, list[int]]] = [("rows", "embedding", [5, 3])]
@@ -95,7 +95,7 @@ class TestOptimizers(LlmTestCase):
                 self.assert_split(rows, self.right(call, self.reference))
 
     def test_wsd(self):
-        """Check other schedules at every boundary."""
+        """Check random schedules at every boundary."""
         for part in ("whole", "borders"):
             with self.part(part):
                 warmup, decay = self.sizes(2, 2, 7)

@@ -66,7 +66,7 @@ class TestFewBits(LlmTestCase):
         self.keeps_arguments(self.student.quantise.dequantise, {"numbers": numbers, "scales": scales})
 
     def test_pack(self):
-        """Check matrices of other sizes, a single pair, and all 16 numbers."""
+        """Check matrices of other sizes, a single pair, and all 16 values."""
         for shape in ((1, 2), (self.pick(3, 5), 8), (2, 16)):
             numbers = self.numbers(*shape)
             call = lambda m, numbers=numbers: m.quantise.pack(numbers)  # noqa: E731
@@ -95,7 +95,7 @@ class TestFewBits(LlmTestCase):
         self.same(lambda model: model(x), linear, "y", " ".join([*"BT"[: x.ndim - 1], "out"]))
 
     def test_linear(self):
-        """Check other sizes and axes, as many outputs as inputs, and the gradient with respect to x."""
+        """Check random sizes and other axes, as many outputs as inputs, and the gradient with respect to x."""
         for out, size, group in ((self.pick(3, 5), 8, self.pick(2, 4)), (8, 8, 8), (1, 6, 1)):
             linear = self.linear(size, out, group)
             for axes in ((), (2,), (2, 3)):

@@ -31,7 +31,7 @@ class TestSpeculative(LlmTestCase):
         self.compare([functools.partial(draw, u) for u in numbers], slice(None), "tokens")
 
     def compare(self, calls: Sequence[Callable[[Any], Any]], chosen: slice, name: str) -> None:
-        """Fail unless all calls return the same tokens with the student's modules as with the reference's."""
+        """Fail unless all calls return the same tokens with the student's modules as with the reference modules."""
         right = [self.right(call, self.reference) for call in calls]
         self.assert_lists([functools.partial(call, self.student) for call in calls], right, chosen, name)
 

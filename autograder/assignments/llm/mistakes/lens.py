@@ -1,4 +1,4 @@
-"""Known mistakes in stage 5: a look inside a model."""
+"""Known mistakes in stage 5, a look inside a model."""
 
 from typing import Any
 

@@ -29,7 +29,7 @@ def count_pairs(words: dict[tuple[int, ...], int]) -> dict[Pair, int]:
 
 
 class Tokenizer:
-    """Turns text into ids and back, with learned merges."""
+    """A tokenizer that turns text into ids and back, with learned merges."""
 
     def __init__(self, merges: list[Pair], special: list[str] | None = None) -> None:
         self.rank = {pair: number for number, pair in enumerate(merges)}

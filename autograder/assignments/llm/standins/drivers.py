@@ -39,9 +39,9 @@ def decode_of(merges: list[list[int]], special: list[str], ids: list[int]) -> An
 
 
 class Largest(TorchFunctionMode):
-    """While active, records in `most` the number of elements in the largest tensor that a torch function returned.
+    """A mode that sets `most` to the number of elements in the largest tensor that a torch function returned.
 
-    A `TorchDispatchMode` would also see the operations inside these functions, but its first use takes two seconds.
+    A `TorchDispatchMode` would also catch the operations inside these functions, but its first use takes two seconds.
     """
 
     most = 0
@@ -157,8 +157,9 @@ def run_of(model: Any, tokens: torch.Tensor) -> list[torch.Tensor]:
 def first_token_of(target: torch.Tensor, draft: torch.Tensor, accept: list[float], numbers: list[float]) -> Any:
     """The distribution of the first token that `speculative.verify` returns for one guess, (V,).
 
-    Each guess is weighted by its probability in the draft. All pairs of a number from `accept` and a u from `numbers`
-    have equal weight. This is exact if both are centres of equal cells and decisions change only at cell boundaries.
+    Each guess is weighted by its draft probability. All pairs of a number from `accept` and a u from `numbers` have
+    equal weight. The result is exact if the numbers are centres of equal cells and decisions change only at cell
+    boundaries.
     """
     from speculative import verify
 

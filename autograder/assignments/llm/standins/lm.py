@@ -33,7 +33,7 @@ def rotate(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
 
 
 def hidden_keys(past: int, new: int, kept: int, window: int | None) -> torch.Tensor:
-    """True where a new query may not attend: (new, kept + new)."""
+    """True where a new query must not attend to a key, (new, kept + new)."""
     everything = torch.ones(past + new, past + new, dtype=torch.bool)
     seen = everything.tril() if window is None else everything.tril() & everything.triu(1 - window)
     return seen[past:, past - kept :].logical_not()
@@ -116,7 +116,7 @@ class Block(nn.Module):
 
 
 class SwiGLU(nn.Module):
-    """A feed-forward network with a gate."""
+    """A gated feed-forward network."""
 
     def __init__(self, d_model: int, d_ff: int) -> None:
         super().__init__()

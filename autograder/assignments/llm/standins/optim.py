@@ -1,4 +1,4 @@
-"""Stand-in for optim.py: the polynomial applied to the singular values themselves."""
+"""Stand-in for optim.py: the polynomial is applied directly to the singular values."""
 
 import torch
 

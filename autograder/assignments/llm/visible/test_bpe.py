@@ -24,7 +24,7 @@ class TestBytePairs(CheckingTestCase):
                 self.assert_ids(counts, self.stored("counts")[part], "the table of pairs and counts", "pair column", 3)
 
     def test_train(self):
-        """Learn merges from a two-line text, from a text with ties, and until no pair is left."""
+        """Learn merges from a two-line text, from a text with ties, and from a text that runs out of pairs."""
         for part, (text, number) in (
             ("merges", (cases.TEXT, 6)),
             ("ties", (cases.TIES, 6)),

@@ -14,7 +14,7 @@ LENGTH, FEATURES, BLOCK = 96, 4, 16  # of the call whose largest tensor is measu
 
 class TestTiles(CheckingTestCase):
     def test_step(self):
-        """Read a first tile of keys and a second tile with larger scores; some queries have seen no key."""
+        """Process a first tile of keys and a second tile with larger scores; some queries have not seen any key."""
         first = self.stored("first")
         Q, D = first["scores"].shape[-2], first["v"].shape[-1]
         fresh = np.full((2, Q), -np.inf), np.zeros((2, Q)), np.zeros((2, Q, D))

@@ -16,7 +16,7 @@ PAST = 7
 
 class TestModernModel(CheckingTestCase):
     def test_hidden_keys(self):
-        """Hide keys at the beginning and with a cache, without a window and with a window of three."""
+        """Hide keys at the beginning and with a cache, both without a window and with a window of three."""
         for part, given in MASKS.items():
             with self.part(part):
                 for number, (past, new, kept, window) in enumerate(given):
@@ -50,7 +50,7 @@ class TestModernModel(CheckingTestCase):
             self.assert_tensor(tensor, stored[f"{case}_{kind}"], kind, f"B {heads} T_new d_head")
 
     def test_attention(self):
-        """Process six positions at once, also with a window of 1, then two with a cache that was cut to a window."""
+        """Process six positions at once with several windows, then two positions with a cache cut to the window."""
         stored = self.stored("attention")
         with self.part("first"):
             for window in (None, 3, 1):
@@ -71,7 +71,7 @@ class TestModernModel(CheckingTestCase):
             self.assert_tensor(tensor, stored[kind], f"the {kind} in the new cache", "B G kept d_head")
 
     def test_language_model(self):
-        """Run a three-layer model whose second layer has no window on five tokens, then on three with the caches."""
+        """Run a three-layer model (no window in layer 2) on five tokens, then on three more with the caches."""
         stored, model = self.stored("model"), self.student.lm.LanguageModel(**MODEL)
         model.load_state(self.stored("model_weights"))
         with self.part("logits"):

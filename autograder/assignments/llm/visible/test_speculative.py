@@ -26,9 +26,9 @@ def probabilities(rng: np.random.Generator, rows: int, V: int) -> np.ndarray:
 def guesses(
     rng: np.random.Generator, target: np.ndarray, draft: np.ndarray, kept: int
 ) -> tuple[list[int], list[float]]:
-    """Guesses and numbers for `accept` with which the first `kept` guesses are kept, and the next guess is not.
+    """Guesses and numbers for `accept`, chosen so that exactly the first `kept` guesses are accepted.
 
-    The guesses after that would be kept, so code that does not stop is detected.
+    The next guess is rejected; later guesses would be accepted, so code that does not stop is detected.
     """
     tokens, accept = [], []
     for i, q in enumerate(draft):
@@ -80,7 +80,7 @@ class TestSpeculative(CheckingTestCase):
         return self.student.speculative.verify(*rows, tokens.tolist(), accept.tolist(), u)
 
     def test_speculate_extra_credit(self):
-        """Generate a few tokens with one, two and three guesses per round; count the calls to the target."""
+        """Generate a few tokens with one, two and three guesses per round; count the calls to the target model."""
         stored, results = self.stored("speculate"), []
         tables = stored["target"], stored["draft"]
         with self.part("tokens"):

@@ -1,4 +1,4 @@
-"""Formulations: other correct ways to split into heads, and to share attributes between the two attention methods."""
+"""Formulations: other correct ways to split tensors into heads, and to share attributes between the two methods."""
 
 from autograder.assignments.transformer.formulations.mha import QKV, SDPA, F
 from autograder.authoring.formulations import Formulation

@@ -74,7 +74,7 @@ class ModelTestCase(HiddenTestCase, TrainedTestCase):
         return Twins(self.trained_transformer(), self.right(self.trained_transformer, self.reference))
 
     def batch(self, config: dict[str, Any], B: int, T_e: int, T_d: int) -> dict[str, np.ndarray]:
-        """Random sentence pairs. Their padding is random too: only the lengths show where it is."""
+        """Random sentence pairs. The padding is random too, so only the lengths show where it is."""
         return {
             "src": self.rng.integers(config["src_vocab_size"], size=(B, T_e)),
             "tgt": self.rng.integers(config["tgt_vocab_size"], size=(B, T_d)),
@@ -106,7 +106,7 @@ class ModelTestCase(HiddenTestCase, TrainedTestCase):
         self.check_dropout(lambda p: build(self.student, p), weights, call, axes, where)
 
     def check_small_features(self, layer: Twins, call: Callable[[Any], Any], axes: str) -> None:
-        """Fail unless a layer's norms are correct for features that hardly vary, for which eps matters.
+        """Fail unless a layer's norms are correct for nearly constant features, for which eps matters.
 
         Args:
             call: calls the layer with inputs that are about 1,000 times smaller than usual.

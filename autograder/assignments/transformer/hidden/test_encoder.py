@@ -1,4 +1,4 @@
-"""Hidden tests for stage 3: the encoder layer, the stack and `forward_encoder` in other sizes, and other sentences."""
+"""Hidden tests for stage 3: the encoder layer, the stack and `forward_encoder` at other sizes, and other sentences."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ class TestEncoder(ModelTestCase):
         self.same(lambda model: model(x, self_attn_padding_mask=mask), layer, "the output", AXES, real)
 
     def check_stack(self) -> None:
-        """Fail unless the stack is correct; without positions, it must not depend on the order of the tokens."""
+        """Fail unless the stack is correct; without positions, token order must not affect the result."""
         d_model, d_ff, H = self.layer_sizes()
         stack = self.twins(
             lambda modules: modules.encoder.TransformerEncoder(

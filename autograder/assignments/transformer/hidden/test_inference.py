@@ -60,7 +60,7 @@ class TestInference(ModelTestCase):
     def ends_in_the_middle(
         self, config: dict[str, Any], model: Twins
     ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """Random weights (loaded into the twins) and sentences, one of which ends after some tokens.
+        """Random weights (loaded into both models) and sentences, one of which ends before the limit.
 
         Without eos, the reference decodes up to the limit. Then the score of eos is raised just enough for eos
         to win late in one of the sentences.

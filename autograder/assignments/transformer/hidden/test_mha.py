@@ -1,4 +1,4 @@
-"""Hidden tests for stage 1: multi-head attention in many sizes, with masks of all kinds, and its gradients."""
+"""Hidden tests for stage 1: multi-head attention of many sizes, with all kinds of masks, and its gradients."""
 
 import contextlib
 from typing import Any
@@ -182,7 +182,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
             self.unchanged(gradient, none, wrong, "the gradient", "B T_k d_model", (mask != 0)[..., None])
 
     def test_mha_key_padding_mask_attention_mask(self):
-        """Check shared and individual attention masks, alone or with a key padding mask, and queries without keys."""
+        """Check shared and individual attention masks, alone or with a key padding mask, and fully masked queries."""
         with self.part("masks of 0 and 1"), self.or_else(self.check_both):
             self.check_attention_masks()
         with self.part("masks of other numbers and of booleans"), self.or_else(self.check_other_masks):

@@ -11,7 +11,7 @@ from autograder.sandbox.student_faults import Raised
 
 class TestPositionalEncoding(HiddenTestCase):
     def test_pe(self):
-        """Check tables of other sizes, inputs as long as the table and longer, and the gradient."""
+        """Check tables of random sizes, inputs as long as the table or longer, and the gradient."""
         for part in ("sines", COSINES):
             with self.part(part):
                 self.columns(2 * self.pick(3, 5, 9, 20), self.pick(300, 420, 560), part == COSINES)

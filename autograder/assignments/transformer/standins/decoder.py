@@ -19,7 +19,7 @@ class _Masked(nn.Module):
 
 
 class TransformerDecoderLayer(nn.Module):
-    """One decoder layer; without `encoder_attn` if `no_encoder_attn` is true."""
+    """One decoder layer, without `encoder_attn` if `no_encoder_attn` is true."""
 
     def __init__(
         self,

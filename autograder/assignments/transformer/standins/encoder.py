@@ -35,7 +35,7 @@ class TransformerEncoderLayer(nn.Module):
         self.dropout = nn.Dropout(dropout_prob)
 
     def forward(self, x: torch.Tensor, self_attn_padding_mask: torch.Tensor | None = None) -> torch.Tensor:
-        """x is (B, T, d_model), the mask is (B, T) or None."""
+        """x is (B, T, d_model); the mask is (B, T) or None."""
         # Only torch's order of steps is needed. The submodules are replaced, so they take no memory ("meta") and
         # have no dropout. The new layer is in training mode, so that torch does not use its fused kernel; dropout
         # obeys the mode of `self.dropout`.
@@ -68,7 +68,7 @@ class TransformerEncoder(nn.Module):
         self.output_layer = nn.Linear(embedding_dim, output_layer_size) if output_layer_size is not None else None
 
     def forward(self, x: torch.Tensor, encoder_padding_mask: torch.Tensor | None = None) -> torch.Tensor:
-        """x is (B, T, d_model), the mask is (B, T) or None; the result is (B, T, d_model or output_layer_size)."""
+        """x is (B, T, d_model); the mask is (B, T) or None. Return (B, T, d_model or output_layer_size)."""
         for layer in self.layers:
             x = layer(x, encoder_padding_mask)
         return x if self.output_layer is None else self.output_layer(x)

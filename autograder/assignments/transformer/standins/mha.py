@@ -1,4 +1,4 @@
-"""Stand-in for mha.py: multi-head attention by torch's own function."""
+"""Stand-in for mha.py: multi-head attention, computed by torch's own function."""
 
 import torch
 from torch import nn

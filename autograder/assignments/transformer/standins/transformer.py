@@ -15,7 +15,7 @@ def length_to_padding_mask(
     device: str | torch.device | None = None,
     dtype: torch.dtype = torch.long,
 ) -> torch.Tensor:
-    """The padding mask of sequences of these lengths, (B, max(lengths)): 0 inside, 1 beyond the length."""
+    """The padding mask of sequences of these lengths, (B, max(lengths)): 0 within each length, 1 beyond it."""
     if device is None and isinstance(lengths, torch.Tensor):
         device = lengths.device
     inside = [torch.zeros(int(length), device=device, dtype=dtype) for length in lengths]
@@ -30,7 +30,7 @@ def subsequent_mask(
 
 
 class Transformer(nn.Module):
-    """Encoder-decoder Transformer, from token indices to scores over the target vocabulary."""
+    """An encoder-decoder Transformer that maps token indices to scores over the target vocabulary."""
 
     def __init__(
         self,

@@ -108,7 +108,7 @@ class TestInference(TrainedTestCase):
             self.assert_tensor(y, right, f"the output of a step {words}", "B T_d d_model")
 
     def check_translations(self) -> None:
-        """Fail unless the trained model translates as the reference does."""
+        """Fail unless the trained model returns the same translations as the reference."""
         decoded, _ = self.translate()
         self.check_tokens(decoded, self.stored("sentences"))
 

@@ -49,7 +49,7 @@ class TestMultiHeadAttention(RelativeTestCase):
         return mha
 
     def on_heads(self, heads: dict[str, np.ndarray]):
-        """An attention module whose weights change nothing, after its projection to these heads; see `projected`."""
+        """An attention module with identity weights that has already projected to these heads; see `projected`."""
         H, d_k = heads["query"].shape[1], heads["query"].shape[-1]
         mha = self.student.mha.MultiHeadAttention(d_model=H * d_k, num_heads=H)
         state = {f"W_{name}.weight": np.eye(H * d_k) for name in "qkvo"}
@@ -75,7 +75,7 @@ class TestMultiHeadAttention(RelativeTestCase):
         self.assert_tensor(v, stored["value"], "v", "B H T_k d_k")
 
     def test_mha_no_mask(self):
-        """Project to queries, keys and values, split them into heads, and attend without a mask."""
+        """Project the inputs to queries, keys and values, split them into heads, and attend without a mask."""
         with self.part("projections"):
             for case in ("no_mask", "cross"):  # as many queries as keys, and fewer
                 self.check_projections(self.stored(case))

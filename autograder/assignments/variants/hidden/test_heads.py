@@ -1,4 +1,4 @@
-"""Hidden tests for stage 2: attention in many sizes, with masks of all shapes, its gradients and its dropout."""
+"""Hidden tests for stage 2: attention of many sizes, with masks of all shapes, its gradients and its dropout."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ Build = Callable[[Any, float], Any]
 
 class TestHeads(VariantsTestCase):
     def check(self, build: Build, d_model: int, H: int, width: int, axes: str, all_padding: bool = True) -> None:
-        """Fail unless attention does everything that its docstring promises.
+        """Fail unless attention behaves as described in its docstring.
 
         Args:
             build: creates the attention module with a given dropout probability.
@@ -111,7 +111,7 @@ class TestHeads(VariantsTestCase):
         self.check(build, d_model, H, d_model, "B T d_model", all_padding=False)
 
     def test_heads_at_once(self):
-        """Check all heads at once in the same way, and a single head."""
+        """Check attention that computes all heads at once, also with a single head."""
         d_model, H, _ = self.layer_sizes()
 
         def build(modules: Any, p: float) -> Any:

@@ -31,7 +31,7 @@ def texts() -> list[list[int]]:
 
 class TestLanguageModel(VariantsTestCase, TrainedTestCase):
     def test_block(self):
-        """Check layers of other sizes, with all masks and without a mask, their gradients and their dropout."""
+        """Check layers of random sizes, with every mask and without a mask, their gradients and their dropout."""
         d_model, H, d_ff = self.layer_sizes()
 
         def build(modules: Any, p: float) -> Any:
@@ -54,7 +54,7 @@ class TestLanguageModel(VariantsTestCase, TrainedTestCase):
         return self.twins(lambda modules: modules.language_model.DecoderTransformer(**config))
 
     def test_language_model(self):
-        """Check other sizes, causality (also in training mode), dropout, gradients, and input that is too long."""
+        """Check random sizes, causality (also in training mode), dropout, gradients, and input that is too long."""
         config = self.config()
         model, V, longest = self.model(config), config["vocab_size"], config["max_len"]
         with self.part("logits"):
@@ -98,7 +98,7 @@ class TestLanguageModel(VariantsTestCase, TrainedTestCase):
         self.same(score, model, "the logits of some tokens", "B T V")
 
     def test_loss(self):
-        """Check other sizes, padding and padding tokens, and the gradients of the loss."""
+        """Check random sizes, padding and padding tokens, and the gradients of the loss."""
         config = self.config()
         model, longest, padding = self.model(config), config["max_len"], config["padding_idx"]
         with self.part("padding"):

@@ -12,7 +12,7 @@ from autograder.grading.hidden_case import Twins
 
 class TestModern(VariantsTestCase):
     def test_rms_norm(self):
-        """Check other sizes and values of eps, inputs far from 0, one feature, the gradients, and float16."""
+        """Check random sizes, other values of eps, inputs far from 0, one feature, the gradients, and float16."""
         size, eps = self.pick(3, 8, 20), 10.0 ** -self.pick(2, 3)
         with self.part("values"):
             norm = self.twins(lambda modules: modules.modern.RMSNorm(size, eps))
@@ -65,7 +65,7 @@ class TestModern(VariantsTestCase):
         return float((turned[0] * turned[1]).sum())
 
     def test_swiglu(self):
-        """Check other sizes, other numbers of axes, and the gradients."""
+        """Check random sizes, other numbers of axes, and the gradients."""
         d_model, _, d_ff = self.layer_sizes()
         network = self.twins(lambda modules: modules.modern.SwiGLU(d_model, d_ff))
         for shape in ((3, d_model), (2, 4, d_model)):

@@ -16,7 +16,7 @@ class TestTagger(VariantsTestCase):
         return self.twins(lambda modules: modules.tagger.EncoderTransformer(num_tags=tags, **config))
 
     def test_tagger(self):
-        """Check other sizes, attention in both directions, dropout, gradients, and input that is too long."""
+        """Check random sizes, attention in both directions, dropout, gradients, and input that is too long."""
         config, tags = self.config(), self.pick(2, 3, 7)
         model, longest = self.tagger(config, tags), config["max_len"]
         with self.part("logits"):
@@ -44,7 +44,7 @@ class TestTagger(VariantsTestCase):
                 self.refuses(partial(model.student, tokens, np.array([3, 2])), T, longest)
 
     def test_tagger_padding(self):
-        """Check padding tokens inside sequences, other tokens in the padding, a sequence alone, and empty sequences."""
+        """Check padding tokens inside sequences, other tokens in the padding, one sequence, and empty sequences."""
         config, tags = self.config(), self.pick(2, 3, 7)
         model, T = self.tagger(config, tags), config["max_len"]
         with self.part("padding"):

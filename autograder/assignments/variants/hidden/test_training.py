@@ -11,7 +11,7 @@ from autograder.sandbox.read_reply import are_shapes
 
 class TestTraining(VariantsTestCase):
     def test_smoothed_loss(self):
-        """Check other sizes, padding tokens and smoothing values, the gradient, and logits as large as 1,000."""
+        """Check random sizes, padding tokens and smoothing values, the gradient, and logits as large as 1,000."""
         with self.part("values"):
             for B, T, V in ((2, 5, 11), (1, 3, 4), (4, 1, 7)):
                 padding, smoothing = self.pick(0, 1, 3), 0.1 * self.pick(0, 1, 3, 7)
@@ -41,7 +41,7 @@ class TestTraining(VariantsTestCase):
         self.assert_tensor(gradient, right, "the gradient of the logits", "B T V")
 
     def test_warmup_rate(self):
-        """Check other peaks and numbers of steps."""
+        """Check random peak rates and several step counts."""
         for _ in range(3):
             peak, warmup = 0.5 + self.rng.random(), self.pick(1, 5, 40, 400)
             for step in (1, 2, warmup, warmup + 1, 2 * warmup + 1, 9 * warmup, 100_000):
@@ -49,7 +49,7 @@ class TestTraining(VariantsTestCase):
                 self.same_rate("warmup_rate", name, step, peak, warmup)
 
     def test_cosine_rate(self):
-        """Check other peaks, numbers of steps and final rates."""
+        """Check random peak rates, step counts and final rates."""
         for _ in range(3):
             peak, warmup, floor = 0.5 + self.rng.random(), self.pick(1, 5, 40), 0.3 * self.rng.random()
             total = warmup + self.pick(1, 17, 300)

@@ -155,7 +155,7 @@ def generate_with_seeds(
     top_k: int | None = None,
     top_p: float | None = None,
 ) -> list[Any]:
-    """Call `generate.generate` once per seed, in order, with a generator that uses this seed."""
+    """Call `generate.generate` once for each seed, in order, with a newly seeded generator."""
     from generate import generate
 
     return [
@@ -165,7 +165,7 @@ def generate_with_seeds(
 
 
 def cache_after_forward_cached(model: Any, token: torch.Tensor, cache: list[list[torch.Tensor]]) -> list[Any]:
-    """Return the cache that was passed to `generate.forward_cached`, in its state after the call."""
+    """Return the cache that was passed to `generate.forward_cached`, as it is after the call."""
     from generate import forward_cached
 
     given = [(keys, values) for keys, values in cache]

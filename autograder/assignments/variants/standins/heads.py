@@ -25,7 +25,7 @@ def _attend(
 ) -> torch.Tensor:
     """Attention with torch's function, (..., T, d_head).
 
-    With dropout, the values passed to it are unit vectors, so that it returns the weights.
+    With dropout, unit vectors are passed as values, so that torch's function returns the weights.
     """
     if not (dropout.training and dropout.p):
         return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed)

@@ -7,7 +7,7 @@ from torch import nn
 
 
 def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> torch.Tensor:
-    """Return the norm of all gradients as one vector; if it is larger than `max_norm`, scale them down in place."""
+    """Return the norm of all gradients taken together; if it exceeds `max_norm`, scale the gradients down in place."""
     found = [parameter.grad for parameter in parameters if parameter.grad is not None]
     norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(one) for one in found]))
     for one in found:

@@ -45,7 +45,7 @@ CLIPS = {"short": 5.0, "long": 1.5}  # the norm is 4.3, its square 18.6
 
 
 def with_shifted_keys(name: str, weights: Any, shift: float) -> Any:
-    """Attention parameters that add one vector to all keys, and so the same number to all scores of a query.
+    """Attention parameters that add one vector to all keys, so that all scores of a query change by the same number.
 
     Args:
         name: the parameter: "W_k.bias" for one head, or "W_qkv.bias" for all heads at once, with the keys second.

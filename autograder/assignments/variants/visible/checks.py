@@ -33,7 +33,7 @@ class CheckingTestCase(StageTestCase):
     def refuses(self, call: Callable[[], Any], *numbers: int) -> None:
         """Fail unless a call raises a ValueError whose message contains these numbers.
 
-        If every earlier part of the test raised a ValueError, the code refuses everything, so this part fails too.
+        If every earlier part of the test raised a ValueError, the code rejects all input, so this part fails too.
         """
         self.checks += 1
         earlier = [error for error, _ in self.outcomes.values()]
@@ -61,7 +61,7 @@ class CheckingTestCase(StageTestCase):
     def assert_drops_weights(self, attention: Any, weights: Mapping[str, np.ndarray], x: np.ndarray, H: int) -> None:
         """Fail if attention with a dropout of 0.5 drops elements of its result or its values instead of weights.
 
-        If it drops elements of the result, each kept element is the same multiple of its value without dropout.
+        If attention drops elements of the result, each kept element is the same multiple of its value without dropout.
         The features of a value are equal here, so the kept features of a head should be equal too.
 
         Args:
@@ -96,7 +96,7 @@ class CheckingTestCase(StageTestCase):
         weight_decay: float,
         embeddings: Collection[str] | None = None,
     ) -> None:
-        """Fail unless weight decay is applied to exactly the non-embedding matrices.
+        """Fail unless weight decay is applied to all non-embedding matrices and to nothing else.
 
         Args:
             found: for each group, its weight decay and the sorted names of its parameters.

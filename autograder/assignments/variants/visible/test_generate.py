@@ -35,7 +35,7 @@ class TestGenerate(CheckingTestCase):
         return [[stored[f"{layer}.0"], stored[f"{layer}.1"]] for layer in range(MODEL["num_layers"])]
 
     def test_prompt_with_cache(self):
-        """Read a prompt of five tokens: logits, keys and values. Refuse a prompt that is too long."""
+        """Read a prompt of five tokens; compare the logits, keys and values. Reject a prompt that is too long."""
         model, stored = self.model(), self.stored("prompt")
         with self.part("prompt"):
             self.check_step(self.student.generate.forward_cached(model, stored["tokens"], None), stored)
@@ -48,7 +48,7 @@ class TestGenerate(CheckingTestCase):
             self.refuses(lambda: self.student.generate.forward_cached(model, token, full), 13, 12)
 
     def test_steps_with_cache(self):
-        """Read three more tokens, one by one, with the cache of the previous ones."""
+        """Read three more tokens, one by one, with the cache of the previous tokens."""
         model, cache = self.model(), self.cache(self.stored("prompt"))
         for step in range(5, 8):
             stored = self.stored(f"step{step}")

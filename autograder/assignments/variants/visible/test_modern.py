@@ -25,7 +25,7 @@ class TestModern(CheckingTestCase):
         self.warn_of_side_effects(norm, {"x": stored["x"]}, weights=self.stored("norm_weights"))
 
     def test_rotate(self):
-        """Rotate vectors by the angles of five positions, and in bfloat16; an odd number of features is refused."""
+        """Rotate vectors by the angles of five positions, also in bfloat16; reject an odd number of features."""
         stored = self.stored("rotate")
         x, positions = stored["x"], stored["positions"]
         with self.part("angles"):
@@ -41,7 +41,7 @@ class TestModern(CheckingTestCase):
         self.warn_of_changes(self.student.modern.rotate, {"x": x, "positions": positions})
 
     def test_swiglu(self):
-        """Compute the feed-forward network with a gate."""
+        """Compute the gated feed-forward network."""
         network, stored = self.student.modern.SwiGLU(30, 44), self.stored("swiglu")
         network.load_state(self.stored("swiglu_weights"))
         self.assert_tensor(network(stored["x"]), stored["output"], "the output", "B T d_model")

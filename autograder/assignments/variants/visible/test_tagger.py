@@ -40,7 +40,7 @@ class TestTagger(CheckingTestCase):
         self.warn_of_side_effects(model, arguments, weights=self.stored("weights"), where=real[..., None])
 
     def test_tagger_padding(self):
-        """More padding than the longest sequence needs, different tokens in the padding, and an empty sequence."""
+        """Use more padding than the longest sequence needs, different tokens in the padding, and an empty sequence."""
         model, stored = self.model(), self.stored("model")
         tokens, lengths = stored["tokens"], stored["lengths"]
         real = np.arange(tokens.shape[1]) < lengths[:, None]

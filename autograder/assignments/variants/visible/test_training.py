@@ -22,14 +22,14 @@ class TestTraining(CheckingTestCase):
         self.warn_of_side_effects(self.student.training.smoothed_loss, arguments, batch=False)
 
     def test_warmup_rate(self):
-        """The rate of the 2017 paper at ten steps, with a peak of 0.8 after 10 steps."""
+        """The learning rate from the 2017 paper at ten steps, with a peak of 0.8 after 10 steps."""
         stored = self.stored("rates")
         for step, right in zip(stored["steps"], stored["warmup"], strict=True):
             rate = self.student.training.warmup_rate(int(step), made.PEAK, made.WARMUP)
             self.assert_number(rate, right, f"the rate at step {step}")
 
     def test_cosine_rate(self):
-        """The cosine rate at ten steps, from 0.8 after 10 steps to 0.05 after 200 and beyond."""
+        """The cosine rate at ten steps: 0.8 after 10 steps, falling to 0.05 after 200 steps, then constant."""
         stored = self.stored("rates")
         for step, right in zip(stored["steps"], stored["cosine"], strict=True):
             rate = self.student.training.cosine_rate(int(step), made.PEAK, made.WARMUP, made.TOTAL, made.FLOOR)
@@ -76,7 +76,7 @@ class TestTraining(CheckingTestCase):
             self.assert_number(first, 4 * loss, "the loss of a step in training mode, after validation")
 
     def test_parameter_groups(self):
-        """Separate the parameters of a small language model that decay from those that do not."""
+        """Separate the parameters with weight decay from the other parameters of a small language model."""
         model = self.student.language_model.DecoderTransformer(**made.MODEL)
         shapes = model.shapes()
         self.assert_groups(self.student.drivers.parameter_groups_of(model, 0.1), shapes, 0.1)

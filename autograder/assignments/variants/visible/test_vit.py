@@ -12,7 +12,7 @@ class TestVisionTransformer(CheckingTestCase):
     """Tests that use images with two channels and 6 x 9 pixels, in patches of 3 x 3."""
 
     def test_patch_embedding(self):
-        """Cut images into patches and project them; an image of the wrong size is refused."""
+        """Cut images into patches and project them; reject an image of the wrong size."""
         embedding = self.student.vit.PatchEmbedding(VIT["img_size"], VIT["patch_size"], VIT["channels"], VIT["d_model"])
         embedding.load_state(self.stored("patches_weights"))
         stored = self.stored("patches")
@@ -37,7 +37,7 @@ class TestVisionTransformer(CheckingTestCase):
         self.warn_of_side_effects(block, {"x": stored["x"]}, weights=weights)
 
     def test_vit(self):
-        """Logits of images from a small model with random weights."""
+        """Compute the logits of some images with a small model that has random weights."""
         stored, weights = self.stored("model"), self.stored("weights")
         model = self.student.vit.ViT(**VIT)
         model.load_state(weights)

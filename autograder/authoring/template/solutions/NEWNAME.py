@@ -9,7 +9,7 @@ class LayerNorm(nn.Module):
 
         y = weight * (x - mean) / sqrt(variance + eps) + bias
 
-    Mean and variance are computed over the vector; for the variance, divide by the number of features.
+    The mean and the variance are computed over the vector; the variance is the mean of the squared deviations.
     """
 
     def __init__(self, size: int, eps: float = 1e-5) -> None:

@@ -1,8 +1,8 @@
-"""Grade a student's repository with the engine in this file's folder, and write result.json. Run by Classroom 50.
+"""Grade a student's repository with the engine in this file's folder, and write result.json.
 
-The engine and the visible tests come from this bundle; the trained models come from the repository, but must be
-identical to the course's. The bundle contains no solutions or hidden tests, since anybody can fetch it. An exit status
-other than 0 means that the grader failed.
+Classroom 50 runs this script. The engine and the visible tests come from this bundle; the trained models come from the
+repository, but must be identical to the course's. The bundle contains no solutions or hidden tests, since anybody can
+download it. An exit status other than 0 means that the grader failed.
 """
 
 import hashlib

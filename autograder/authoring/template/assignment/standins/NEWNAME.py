@@ -1,4 +1,4 @@
-"""Stand-in for NEWNAME.py: layer norm with torch's own function."""
+"""Stand-in for NEWNAME.py: layer norm, using torch's own function."""
 
 import torch
 from torch import nn
