@@ -108,8 +108,8 @@ SOLVED = {
         ("shifts-shown", r"(?s)shifted .*e-0[67].*turned .*e-0[67].*large .*e-01", "shifts", r"the weights change"),
     ],
     "2_scoring.ipynb": [
-        ("prefer", r"dot product of [^%]* 1\d%", "prefer-read", r"about one of six and one of three"),
-        ("prefer", r"bilinear of \(x, 1\) [^%]* (2[89]|3\d)%", "prefer-read", r"about one of six and one of three"),
+        ("prefer", r"dot product of [^%]* 1\d%", "prefer-read", r"about one in six and one in three"),
+        ("prefer", r"bilinear of \(x, 1\) [^%]* (2[89]|3\d)%", "prefer-read", r"about one in six and one in three"),
         ("prefer", r"bilinear of \(x, x², 1\) [^%]* (8\d|9\d)%", "prefer-read", r"80 % of the cases or more"),
         ("see-cost-measured", r"keeps 3\d times", "summary", r"about \$h / 2\$ times as much memory"),
         ("prefer", r"additive of [^%]* (8[7-9]|9\d)%", "prefer-read", r"80 % of the cases or more"),
