@@ -352,7 +352,8 @@ class StageTestCase(unittest.TestCase):
     def argument_changed(self, name: str) -> NoReturn:
         """Fail with the message that the last call changed an argument."""
         why = "It works in place on what belongs to the caller."
-        raise Incorrect(Wrong(f"the call changes its argument {name}", (why,)), self.student.last_call, changes=name)
+        what = f"the call modifies {name}, one of its arguments"
+        raise Incorrect(Wrong(what, (why,)), self.student.last_call, changes=name)
 
     def equal(self, after: Any, before: Any) -> bool:
         """Whether an argument is unchanged since it was sent."""

@@ -52,16 +52,12 @@ def _mark(line: Line, source: Source, state: str, steps: tuple[str, ...]) -> Lin
 def _is_gap(line: Line, diagnosis: Diagnosis) -> bool:
     """Whether the line itself is right, as far as is known, but another line is missing before it."""
     suspect, repair = diagnosis.suspect, diagnosis.repair
-    if repair:
-        return bool(repair.edit.call)
-    return suspect is not None and bool(suspect.step) and suspect.before and line == suspect.line
+    return repair is None and suspect is not None and bool(suspect.step) and suspect.before and line == suspect.line
 
 
 def _where(diagnosis: Diagnosis, source: Source) -> list[str]:
     places = " or ".join(f"{line.file}:{line.number}" for line in diagnosis.lines)
     code = [CODE + text_of(line, source.texts) for line in diagnosis.lines]
-    if diagnosis.repair and diagnosis.repair.edit.call:  # the line itself is right
-        return [f"A line {diagnosis.confidence.value.replace('wrong', 'missing')} before {places}:", *code]
     return [f"{places} {diagnosis.confidence.value}:", *code]
 
 
@@ -69,12 +65,6 @@ def _why(diagnosis: Diagnosis) -> list[str]:
     suspect, repair = diagnosis.suspect, diagnosis.repair
     if diagnosis.claim:
         return [CLAIMS[diagnosis.claim].format(name=diagnosis.name)]
-    if repair and repair.edit.call:
-        return [f"With a call to {repair.edit.call} before this line, the result is right."]
-    if repair and repair.edit.kind == "renewal":
-        return [f"If this line runs in each iteration of the loop on line {repair.edit.other}, the result is right."]
-    if repair and repair.edit.other:
-        return [f"If it swaps places with the statement on line {repair.edit.other}, the result is right."]
     fixes = ["A change to this line alone makes the result right."] if repair and not repair.breaks else []
     if suspect is None:
         return fixes

@@ -37,8 +37,6 @@ SECONDS, CALL_SECONDS = 2.0, 0.5
 # The distances of lines that are not suspects, in steps of data flow; and the number of edits to a line that count as
 # one step.
 ELSEWHERE, RIGHT, CONSTRUCTOR, PER_STEP = 6, 4, 4, 6
-COSTS = {"name": 1, "move": 2, "term": 4}  # extra costs of some kinds of edits
-MOVES = ("move", "renewal")
 
 
 @dataclass(frozen=True)
@@ -165,7 +163,6 @@ def ranked_edits(case: Case, suspects: Sequence[Suspect]) -> Iterator[SmallChang
         if not case.raised
         else set()
     )
-    chosen = case.whole_numbers or (not case.raised and case.trace.ending.shapes != case.reference.shapes)
     ranked: list[tuple[float, int, SmallChange]] = []
     for module in case.recipe.code.modules:
         text = case.recipe.code.sources[module]
@@ -178,20 +175,15 @@ def ranked_edits(case: Case, suspects: Sequence[Suspect]) -> Iterator[SmallChang
             if not ran and not name.endswith("__init__"):
                 continue
             likely = {*unused_names(node), *unused_arguments(node), *unused}
-            for turn, edit in _edits(module, text, name, idle, not any(case.reference.shapes)):
-                if ran and edit.line not in ran and edit.kind not in MOVES and not name.endswith("__init__"):
+            for turn, edit in _edits(module, text, name, idle):
+                if ran and edit.line not in ran and not name.endswith("__init__"):
                     continue
                 place = f"{module}.py", edit.line
                 cost = distances.get(place, ELSEWHERE + RIGHT * (place in right)) + turn / PER_STEP
                 cost += CONSTRUCTOR * (name.endswith("__init__") and place not in distances)
-                cost += COSTS.get(edit.kind, 0)
-                if edit.steers and chosen:  # the loop ends too early or too late, or its order is wrong
-                    cost = min(cost, 0)
-                if (
-                    edit.text in likely
-                    or edit.kind == "call"
-                    or edit.text.startswith(tuple(f"self.{attribute}(" for attribute in unused))
-                ):
+                cost += edit.kind == "name"
+                calls = tuple(f"self.{attribute}(" for attribute in unused)
+                if edit.text in likely or edit.text.startswith(calls):
                     cost = -1
                 ranked.append((cost, len(ranked), edit))
     if len(ranked) <= MOST_EDITS:
@@ -199,15 +191,15 @@ def ranked_edits(case: Case, suspects: Sequence[Suspect]) -> Iterator[SmallChang
 
 
 @kept(maxsize=16)
-def _edits(module: str, text: str, path: str, idle: tuple[str, ...], numbers: bool) -> list[tuple[int, SmallChange]]:
+def _edits(module: str, text: str, path: str, idle: tuple[str, ...]) -> list[tuple[int, SmallChange]]:
     """The edits to a function, numbered separately for each line; edits to the same expression are spread out."""
     node = functions(module, text)[f"{module}.{path}"]
-    edits = list(islice(small_changes(module, text, path, node, idle, numbers), MOST_EDITS))
+    edits = list(islice(small_changes(module, text, path, node, idle), MOST_EDITS))
     of_place, of_line = Counter[tuple[int, int]](), Counter[int]()
     turns = []
     for edit in edits:
         of_place[edit.start, edit.end] += 1
-        turns.append(((edit.kind == "name") + 2 * (edit.kind in MOVES), of_place[edit.start, edit.end], edit))
+        turns.append((edit.kind == "name", of_place[edit.start, edit.end], edit))
     numbered = []
     for _, _, edit in sorted(turns, key=lambda entry: entry[:2]):
         numbered.append((of_line[edit.line], edit))

@@ -111,19 +111,12 @@ def around(trace: Trace, call: int) -> list[int]:
 
 
 def _blamed(alignment: Alignment, node: int, given: Given) -> Line | None:
-    """The line of a wrong value; its caller if the line is in a provided function or is right for other callers."""
+    """The line of a wrong value; its caller if the line is in a provided function."""
     trace = alignment.trace
     line, caller = trace.lines[node], trace.callers[node]
     if line is None or given(line):
         return caller if caller and not given(caller) else None
-    same = [
-        other
-        for other, place in enumerate(trace.lines)
-        if place == line and trace.operations[other] == trace.operations[node]
-    ]
-    elsewhere = {trace.callers[other] for other in same if alignment.matched[other]} - {caller, None}
-    wrong = {trace.callers[other] for other in same if not alignment.right[other]}
-    return caller if caller and not given(caller) and elsewhere - wrong else line
+    return line
 
 
 def _evidence(alignment: Alignment, node: int) -> tuple[tuple[Line, ...], bool]:
@@ -278,5 +271,7 @@ def never_called(alignment: Alignment) -> list[str]:
 
 def module_name(path: str) -> str:
     """The name of a module in a verdict: "norm1", or "blocks.0" in a list."""
+    if path == "it":
+        return "the module itself"
     names = path.split(".")
     return ".".join(names[-2:]) if names[-1].isdigit() else names[-1]

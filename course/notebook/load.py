@@ -131,7 +131,7 @@ def exploring() -> Iterator[None]:
     except Exception as error:
         place = place_of(error)
         if place is None and isinstance(error, AssertionError) and error.args:
-            print(f"Not right yet: {error}.")
+            print(f"Not right yet: {error}{'' if str(error).endswith('?') else '.'}")
             return
         if place is None:
             if not (reason := _unusable(error)):

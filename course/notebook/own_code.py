@@ -28,6 +28,13 @@ LETTERS = "ABCD"
 HEADING = re.compile(r"^(#+) (.+)$", re.MULTILINE)
 
 
+class Message(str):
+    """A string that a notebook shows without quotation marks."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def ask_about(stage: str, answers: str = "", folder: str | Path = ".", assignment: str | None = None) -> Any:
     """Ask three questions about the code of a stage; once they are answered, the next call asks new ones.
 
@@ -55,12 +62,12 @@ def ask_about(stage: str, answers: str = "", folder: str | Path = ".", assignmen
     with working("Grading your modules ..."), contextlib.redirect_stderr(io.StringIO()):
         right = desk_of(chosen).is_right(found, place)
     if not right:
-        return f"First get full marks: check({stage!r}). Then there are questions about your code."
+        return Message(f"First get full marks: check({stage!r}). Then there are questions about your code.")
     progress = Progress(place / KEPT, stage)
     with working("Running your code to generate questions about it ..."):
         paper = own_questions(place, chosen, found, progress.round)
     if not paper.questions:
-        return "There are no questions about this code: it is too short, or its calls are too large."
+        return Message("There are no questions about this code: it is too short, or its calls are too large.")
     shown = Asked(paper, place / found.notebook, progress)
     for question, letter in zip(paper.questions, answers.upper(), strict=False):
         shown.answer(question, letter)

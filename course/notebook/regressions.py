@@ -43,7 +43,7 @@ def show_regressions(
     ]
     errors = {name: ((estimates - truth) ** 2).mean().item() for name, (estimates, _) in found.items()}
     words = ", ".join(f"{name} {error:.2f}" for name, error in errors.items())
-    width = 3.2 * len(panels)
+    width = 2.8 * len(panels)
     show_curves(
         *panels, description=f"Estimates of one function. Their mean squared errors: {words}.", size=(width, 3.6)
     )

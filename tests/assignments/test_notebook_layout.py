@@ -92,7 +92,7 @@ def test_a_notebook_says_what_it_is_for_what_it_needs_and_where_it_leads(name):
     (_, _, introduction), *_ = cells(name)
     notebooks = ALL[name].notebooks
     number = notebooks.index(Path(name).name)
-    assert "**At the end you can**" in introduction
+    assert "**By the end, you will be able to**" in introduction
     assert "**You need**" in introduction
     texts = {id: text for id, _, text in cells(name)}
     assert texts["summary"].startswith("## Summary")

@@ -89,7 +89,7 @@ ATTACKS += [
         33,
         "change the input in place",
         right_where(VISIBLE, "return x.add_(self.pe[:, : x.size(1)])"),
-        Verdict("failed", "changes its argument x"),
+        Verdict("failed", "modifies x, one of its arguments"),
         tries=False,
         hidden=True,
         earned=4,

@@ -6,6 +6,7 @@ import io
 import json
 import marshal
 import os
+import posixpath
 import re
 import shutil
 import subprocess
@@ -22,7 +23,7 @@ from autograder.authoring.packing import handout
 from autograder.authoring.packing import zip_files as files
 from autograder.authoring.packing.handout import contents
 from autograder.diagnosis.mistakes import all_mistakes
-from autograder.manifest import assignment
+from autograder.manifest import assignment, every_assignment
 from course.errors import UserError
 from course.location import VARIABLE
 from tests.support.secrets_in_files import RELEASE, SOLUTIONS, leaks, secrets, solution_lines
@@ -366,3 +367,17 @@ def test_commands_of_another_assignment_stay_below_each_other(name):
     text = contents([assignment("variants")])[name].decode()
     shown = re.findall(r"^( *python grade\.py(?! --zip).* )# ", text, re.MULTILINE)
     assert [len(line) for line in shown] == [len(shown[0])] * len(shown)
+
+
+@pytest.mark.parametrize("chosen", every_assignment(), ids=lambda chosen: chosen.name)
+def test_every_link_leads_to_a_file_of_the_handout(chosen):
+    content = contents([chosen])
+    links = re.compile(r"\]\((?!https?:|mailto:|#|attachment:)([^)#\s]+)")
+    dead = []
+    for name, data in content.items():
+        if name.endswith((".md", ".ipynb")):
+            for target in links.findall(data.decode()):
+                path = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
+                if path not in content and not any(file.startswith(f"{path}/") for file in content):
+                    dead.append((name, target))
+    assert not dead

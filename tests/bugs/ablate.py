@@ -30,12 +30,8 @@ PARTS: dict[str, dict[str, Any]] = {
     "all suspects": {FIND: lambda *_: []},
     **{f"suspects: {kind}": {FIND: _suspects_of(kind)} for kind in ("value", "call", "return", "discarded")},
     "all edits": {"autograder.localization.repair.RepairSearch.repairs": lambda *_: []},
-    "edits: statements moved": {f"{EDITS}.candidates.moves": _nothing},
-    "edits: steps of training": {f"{EDITS}.candidates.training_calls": _nothing},
-    "edits: names completed": {f"{EDITS}.expressions.ExpressionEdits.completed": _nothing},
     "edits: modules never called": {f"{EDITS}.expressions.ExpressionEdits._through": _nothing},
     "weak evidence": {f"{SUSPECTS}._evidence": lambda *_: ((), True)},
-    "right elsewhere": {f"{SUSPECTS}._blamed": lambda alignment, node, given: alignment.trace.lines[node]},
     "repeated calls": {
         f"{RERUNS}.{name}": _nothing
         for name in ("random_lines", "kept_lines", "unfilled_lines", "argument_lines", "using_lines", "misplaced_lines")

@@ -40,7 +40,7 @@ BUGS = [
     Bug(
         "some numbers only", "mha", "mha", KEY_MASK, f"({KEY_MASK.replace('!= 0', '> -3')}) & ({KEY_MASK})", 1, "wrong"
     ),
-    Bug("mask changed", "mha", "mha", KEY_MASK, KEY_MASK.replace("[", ".ne_(0)[", 1), 1, "changes its argument"),
+    Bug("mask changed", "mha", "mha", KEY_MASK, KEY_MASK.replace("[", ".ne_(0)[", 1), 1, "one of its arguments"),
     Bug("fill with -35", "mha", "mha", "torch.finfo(scores.dtype).min", "-35.0", 2, "masked keys have weight"),
     Bug("W_o left out", "mha", "mha", "return self.W_o(x)", "return x", 3, "forward: right shape, wrong"),
     Bug("size of the visible test", "pe", "pe", "/ d_model)", "/ 32)", 1, "wrong values"),

@@ -114,13 +114,13 @@ def test_a_wrong_dropout_is_told(workers, text):
 # What only hidden tests judge
 
 WARNED: dict[str, tuple[Any, ...]] = {
-    "in place": ("encoder", ("x + self.dropout(attended)", "x.add_(self.dropout(attended))"), "changes its argument x"),
+    "in place": ("encoder", ("x + self.dropout(attended)", "x.add_(self.dropout(attended))"), "modifies x"),
     "not a number": ("mha", ("return self.W_o(x)", "return self.W_o(x) * float('nan')"), "the output: contains NaN"),
     "residual lost": ("decoder", ("x, encoder_out, encoder_out,", "x, encoder_out.detach(), encoder_out.detach(),"),
                       "no gradient reaches encoder_out"),
     "list of caches": ("decoder", ("new_cache = []", "new_cache = cache if cache is not None else []"),
                        ("new_cache.append(x)", "new_cache[index:] = [x, *new_cache[index + 1:]]"),
-                       "the call changes its argument cache"),
+                       "the call modifies cache, one of its arguments"),
     "scores lost": ("mha", ("softmax(scores,", "softmax(scores.detach(),"), "no gradient reaches query"),
 }  # fmt: skip
 
@@ -160,7 +160,7 @@ SLIPS = {
     "x and its gradient": (
         "return x + self.pe[:, :T]",
         "x += self.pe[:, :T]\n        return x",
-        "changes its argument x",
+        "modifies x, one of its arguments",
     ),
     "a buffer": ('self.register_buffer("pe", pe.unsqueeze(0))', "self.pe = nn.Parameter(pe[None])", "is trained"),
     "a buffer ": ("pe.unsqueeze(0))", "pe.unsqueeze(0), persistent=False)", "not saved with the model"),

@@ -59,7 +59,7 @@ def repeatedly(piece: str, times: int) -> str:
 def test_what_may_be_searched_is_searched_in_seconds(piece):
     text, started = largest(PIECES[piece]), time.process_time()
     assert len(text) > 1000
-    assert 0 < len(_edits("m", text, "f", (), True)) <= MOST_EDITS
+    assert 0 < len(_edits("m", text, "f", ())) <= MOST_EDITS
     last = text.count("\n")
     source = Source({"m.py": text})
     assert source.function(Line("m.py", last, last))

@@ -214,7 +214,11 @@ def test_a_side_effect_costs_its_part_a_tenth_and_ends_nothing():
 
     result, error = outcome(body)
     assert [(part.status, part.points) for part in result.parts] == [("failed", 2.7), ("passed", 2)]
-    assert (result.status, result.points, result.message) == ("failed", 4.7, "the call changes its argument x")
+    assert (result.status, result.points, result.message) == (
+        "failed",
+        4.7,
+        "the call modifies x, one of its arguments",
+    )
     assert error.minor
     worse, _ = outcome(lambda case: (body(case), wrong(case)))
     assert worse.points == 4.7

@@ -75,7 +75,7 @@ BUGS = [
         SCORES,
         SCORES + "\n        if key_padding_mask is not None and attention_mask is not None:"
         "\n            key_padding_mask.ne_(0)",
-        "changes its argument key_padding_mask",
+        "modifies key_padding_mask, one of its arguments",
     ),
     Bug(
         "attention mask kept",

@@ -68,22 +68,6 @@ def test_the_line_that_a_repeated_call_shows(workers, kind):
     assert words in told(told_lines)
 
 
-def test_a_missing_call_is_said_to_be_missing(workers):
-    """The line that is named is right: something should come before it."""
-    text = source("variants", "training")
-    call = "    optimizer.zero_grad()\n"
-    line = text[: text.index("loss.backward()")].count("\n")  # after the call is gone
-    tests = [
-        test
-        for test in graded_text(workers, "variants", "training", "training", text.replace(call, ""))
-        if test.pointed
-    ]
-    assert f"missing before training.py:{line}:" in told(tests)
-    assert "With a call to optimizer.zero_grad() before this line, the result is right." in told(tests)
-    assert f"training.py:{line} is" not in told(tests)
-    assert [mark.gap for test in tests for mark in test.marks if mark.line == line] == [True] * len(tests)
-
-
 def test_no_line_is_right_that_comes_after_the_wrong_one(workers):
     tests, line = failed(workers, "transformer", "mha", "mha", "math.sqrt(self.d_k)", "math.sqrt(self.d_model)")
     for test in tests:

@@ -256,7 +256,7 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
         "{stage}": chosen.stages[0].name,
         "{notebook}": chosen.notebooks[0],
         "{module}": chosen.stages[0].modules[0],
-        "{modules}": ", ".join(f"`{module}.py`" for module in chosen.modules),
+        "{modules}": listed([f"`{module}.py`" for module in chosen.modules]),
         "{notebooks}": f"| notebook | file |\n|---|---|\n{rows}",
     }
     if example and example[1] != chosen.name:
@@ -282,6 +282,11 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
     for name, fact in sorted(facts.items(), key=lambda item: item[0].startswith("{")):
         text = text.replace(name, fact)
     return re.sub(r"(^ *python .* # .*\n){2,}", lambda found: aligned(found[0]), text, flags=re.MULTILINE)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence: "a, b and c"."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def aligned(commands: str) -> str:

@@ -1,10 +1,8 @@
-"""Attributes that a constructor sets: the unused ones, and those that hold sizes or functions."""
+"""Attributes that a constructor sets: the unused ones, and those that hold sizes."""
 
 import ast
 
 from autograder.submissions.syntax_tree import kept
-
-NUMBERS = ("int", "float", "bool", "str")
 
 
 @kept(maxsize=16)
@@ -23,26 +21,6 @@ def unused_attributes(tree: ast.Module) -> set[str]:
                 if isinstance(node, ast.Attribute) and (function.name == "__init__" or isinstance(node.ctx, ast.Load)):
                     attributes.setdefault(type(node.ctx), set()).add(node.attr)
     return attributes[ast.Store] - attributes[ast.Load]
-
-
-@kept(maxsize=16)
-def kept_functions(tree: ast.Module) -> list[str]:
-    """The attributes in which a constructor stores an argument that is not a number, such as self.kernel."""
-    attributes = []
-    for constructor in ast.walk(tree):
-        if isinstance(constructor, ast.FunctionDef) and constructor.name == "__init__":
-            kinds = {
-                argument.arg: ast.unparse(argument.annotation) if argument.annotation else ""
-                for argument in constructor.args.args
-            }
-            attributes += [
-                target.attr
-                for node in ast.walk(constructor)
-                if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name)
-                for target in node.targets
-                if isinstance(target, ast.Attribute) and kinds.get(node.value.id, "int") not in NUMBERS
-            ]
-    return list(dict.fromkeys(attributes))
 
 
 @kept(maxsize=16)

@@ -9,11 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeGuard
 
-from autograder.localization.edits.confusable_operators import ARITHMETIC
 from autograder.localization.edits.expressions import Edit, ExpressionEdits
-from autograder.localization.edits.statements import moves
-from autograder.localization.edits.training_calls import training_calls
-from autograder.localization.edits.unused_names import passed_on, unused_arguments
 from autograder.submissions.syntax_tree import Offsets, statements, tree_of
 
 
@@ -30,9 +26,8 @@ class Place(NamedTuple):
         return f"{self.head}{self.source[self.begin : start]}{text}{self.source[end : self.end]}"
 
 
-# "name" replaces one name with another, "move" moves a statement, "renewal" moves a statement into a loop, so that each
-# iteration creates something anew, "call" adds a call before a statement, "term" adds a name to a sum or a product.
-Kind = Literal["expression", "name", "move", "renewal", "call", "term"]
+# "name" replaces one name with another.
+Kind = Literal["expression", "name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +42,6 @@ class SmallChange:
     text: str
     function: "Place"
     kind: Kind = "expression"
-    steers: bool = False  # whether it changes the exit of a loop, or the order of the loop's statements
-    other: int = 0  # the line of the statement that it swaps with, or of the loop that it moves into
-
-    @property
-    def call(self) -> str:
-        """The call that the change adds."""
-        return self.text.partition("\n")[0] if self.kind == "call" else ""
 
     @property
     def unit(self) -> str:
@@ -66,17 +54,16 @@ class SmallChange:
 
 
 def small_changes(
-    module: str, source: str, path: str, function: ast.FunctionDef, idle: Collection[str] = (), numbers: bool = False
+    module: str, source: str, path: str, function: ast.FunctionDef, idle: Collection[str] = ()
 ) -> Iterator[SmallChange]:
     """All small changes to a function, statement by statement.
 
     Args:
         path: "Class.method" or "function".
         function: its node in the tree of `source`.
-        idle: modules of the function's object that are never called, so a call to one of them may be missing.
-        numbers: whether to add names to sums and products; useful if the function returns only numbers.
+        idle: modules of the function's object that are never called: a call to one of them may be missing.
     """
-    text, unused = Offsets(source), unused_arguments(function)
+    text = Offsets(source)
     first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
     begin, end = text.starts[first - 1], text.end(function)
     owner = path.rpartition(".")[0]
@@ -84,22 +71,11 @@ def small_changes(
     whole = Place(head, source, begin, end)
     editor, seen = _Edits(text, function, tree_of(source), idle), set[int]()
     for statement in statements(function.body):
-        given = [text.place(argument, name) for name in unused for argument in passed_on(statement)]
-        for start, stop, new in () if editor.is_step(statement) else (*given, *editor.of_statement(statement)):
+        for start, stop, new in () if editor.is_step(statement) else editor.of_statement(statement):
             if new != source[start:stop] and (unit := hash(whole.changed(start, stop, new))) not in seen:
                 seen.add(unit)
-                place, steers = (module, path, statement.lineno, start, stop), editor.steers(statement)
-                yield SmallChange(*place, new, whole, "name" if new in editor.names else "expression", steers)
-        for start, stop, new in editor.completed(statement) if numbers and not hasattr(statement, "body") else ():
-            yield SmallChange(module, path, statement.lineno, start, stop, new, whole, "term")
-    for move in moves(function.body, text):
-        place = module, path, move.line, move.start, move.end
-        yield SmallChange(*place, move.text, whole, "renewal" if move.renews else "move", move.steers, move.other)
-    for statement, call in training_calls(function, text):
-        at, line = text.start(statement), text.starts[statement.lineno - 1]
-        new = f"{call}\n{source[line:at]}"
-        if not source[line:at].strip():
-            yield SmallChange(module, path, statement.lineno, at, at, new, whole, "call")
+                kind: Kind = "name" if new in editor.names else "expression"
+                yield SmallChange(module, path, statement.lineno, start, stop, new, whole, kind)
 
 
 class _Edits(ExpressionEdits):
@@ -122,14 +98,6 @@ class _Edits(ExpressionEdits):
         counter = node.target if isinstance(node, ast.AugAssign) and id(node) in self.loops else None
         return isinstance(counter, ast.Name) and counter.id in self.leaving
 
-    def steers(self, node: ast.stmt) -> bool:
-        """Whether a statement decides when a loop ends: an exit condition, or an assignment to a name in it."""
-        if isinstance(node, ast.While):
-            return True
-        if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name):
-            return id(node) in self.again and target.id in self.leaving
-        return self._leaves(node)
-
     def _leaves(self, node: ast.stmt) -> TypeGuard[ast.If]:
         last = node.body[-1] if isinstance(node, ast.If) and id(node) in self.again else None
         return isinstance(last, (ast.Break, ast.Return))
@@ -144,7 +112,6 @@ class _Edits(ExpressionEdits):
             ast.Compare: self._comparison,
             ast.Call: self._call,
             ast.Subscript: self._subscript,
-            ast.BoolOp: self._bool,
             ast.IfExp: self._choice,
         }
         type_hint = getattr(statement, "annotation", None)
@@ -159,23 +126,9 @@ class _Edits(ExpressionEdits):
                 yield from make(node)
             if isinstance(node, (ast.Name, ast.Call, ast.BinOp)) and id(node) not in self.called:
                 yield from self._through(node)
-        yield from self._sorted_back(statement)
         yield from self._of_whole(statement)
 
     def _of_whole(self, node: ast.stmt) -> Iterator[Edit]:
-        if isinstance(node, (ast.If, ast.While)):
-            yield self._whole(node.test, f"(not ({self.text.of(node.test)}))")
-        if isinstance(node, ast.If):
-            yield self._whole(node.test, "True")
-            yield self._whole(node.test, "False")
-        if isinstance(node, ast.Return) and isinstance(node.value, ast.Name) and self.splits:
-            yield self._whole(node.value, f"{node.value.id}.transpose(1, 2)")
-        value = node.value if isinstance(node, (ast.Assign, ast.Return)) else None
-        if isinstance(value, ast.Call) and "log" in self.text.of(value):  # a forgotten minus sign
-            yield self._whole(value, f"(-{self.text.of(value)})")
-        place = node.targets[0] if isinstance(node, ast.Assign) else None
-        if isinstance(place, ast.Subscript) and isinstance(place.slice, (ast.Name, ast.Compare)):  # a mask, perhaps
-            yield self._whole(place.slice, f"~({self.text.of(place.slice)})")
         # Without the step of its counter, a `while` loop would be endless.
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)) and id(node) not in self.loops:
             yield self._whole(node, "pass" + "\n" * self.text.of(node).count("\n"))
@@ -184,13 +137,6 @@ class _Edits(ExpressionEdits):
             operators = ("|=", "&=") if isinstance(node.value, ast.Compare) else ("+=",)
             for operator in operators:
                 yield self.text.end(node.targets[0]), self.text.start(node.value), f" {operator} "
-        if isinstance(node, ast.AugAssign) and (symbol := ARITHMETIC.get(type(node.op))):
-            start, end = self.text.end(node.target), self.text.start(node.value)
-            for other in ARITHMETIC.values():
-                if other != symbol:
-                    yield start, end, f" {other}= "
-            yield start, end, " = "
-            yield start, end, f" = {self.text.of(node.target)} {symbol} "  # not in place
 
     def _is_new(self, node: ast.Assign) -> bool:
         """Whether a statement assigns a name without using the name's old value."""

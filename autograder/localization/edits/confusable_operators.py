@@ -34,9 +34,6 @@ FAMILIES = (
     ("var", "std"),
     ("repeat", "repeat_interleave"),
 )
-GATHERING, MASKING = ("gather", "scatter", "scatter_"), ("masked_fill", "masked_fill_", "where")
-POSITIVE = ("softplus", "relu", "sigmoid", "abs")  # used instead of exp() to make a number positive
-# Splitting and merging attention heads, before or after axes are transposed.
-SPLITTING, MERGING = ("view", "reshape", "unflatten"), ("view", "reshape", "flatten")
-# Replacements for a whole call: 1 for a size, -x for a logarithm.
-IN_PLACE_OF = {"size": ("1",), "log_softmax": ("(-{})",), "log": ("(-{})",)}
+MASKING = ("masked_fill", "masked_fill_", "where")
+# Splitting attention heads, before axes are transposed.
+SPLITTING = ("view", "reshape", "unflatten")

@@ -1,7 +1,6 @@
 """Names that a function assigns and never reads, and arguments that it never uses."""
 
 import ast
-from collections.abc import Iterator
 
 
 def unused_names(function: ast.FunctionDef) -> set[str]:
@@ -16,11 +15,3 @@ def unused_arguments(function: ast.FunctionDef) -> list[str]:
     used = {"self", *(node.id for node in ast.walk(function) if isinstance(node, ast.Name))}
     arguments = [argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)]
     return [name for name in arguments if name not in used and not name.startswith("_")]
-
-
-def passed_on(statement: ast.stmt) -> Iterator[ast.expr]:
-    """The arguments of a statement's calls that are expressions, not just names."""
-    for call in (node for node in ast.walk(statement) if isinstance(node, ast.Call)):
-        for value in (*call.args, *(keyword.value for keyword in call.keywords)):
-            if isinstance(value, (ast.Call, ast.BinOp, ast.Subscript)):
-                yield value

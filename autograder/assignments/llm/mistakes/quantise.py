@@ -86,7 +86,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "groups-of-distant-weights",
         GROUPS,
         "groups = W.unflatten(1, (group, -1)).transpose(1, 2)",
-        "The weights of your groups are not neighbours.",
+        "The weights in each of your groups are not adjacent.",
         NEIGHBOURS,
     ),
     _quantise("round-down", ROUNDED, ROUNDED.replace("torch.round", "torch.floor"), "You round down.", NEAREST),

@@ -180,7 +180,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pe",
         old=OUTPUT,
         new="return x * self.pe[:, :T]",
-        looks_like="Your output multiplies the embeddings by the encodings.",
+        looks_like="You multiply the embeddings by the encodings.",
         read_again="Section 3.5 of the paper says how encodings and embeddings are combined.",
     ),
     Mistake(

@@ -125,7 +125,7 @@ class CheckingTestCase(StageTestCase):
             elif decaying[name] and name in embeddings:
                 wrong[name] = "decays, although it belongs to an nn.Embedding"
             elif decaying[name] and axes != 2:
-                wrong[name] = f"decays, although its number of axes is {axes}, not 2"
+                wrong[name] = f"decays, although it has {axes} {'axis' if axes == 1 else 'axes'}, not 2"
         if wrong:
             name, what = next(iter(wrong.items()))
             self.wrong(f"{of}{name} {what}", f"{len(wrong)} of {len(shapes)} parameters are in the wrong place.")
