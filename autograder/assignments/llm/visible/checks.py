@@ -9,6 +9,8 @@ import numpy as np
 from autograder.diagnosis.compare_tensors import LIMITS, compare
 from autograder.grading.graded_case import StageTestCase
 
+SHORT_LIST = 16  # integers that a message shows
+
 
 def as_ids(value: Any, width: int | None = None) -> np.ndarray | None:
     """Return a list of integers, or of rows of `width` integers, as an array; return None for anything else."""
@@ -50,6 +52,11 @@ class CheckingTestCase(StageTestCase):
             self.checks += 1
             what = "nothing: is there a `return`?" if actual is None else f"{actual!r:.60}"
             self.wrong(f"{name} should be a list of {'pairs of ' if width == 2 else ''}whole numbers", f"got  {what}")
+        if isinstance(actual, list) and len(found) != len(right) and max(found.size, right.size) <= SHORT_LIST:
+            self.checks += 1
+            lengths = f"expected {len(right)}, got {len(found)}"
+            lists = f"expected  {right.tolist()}", f"got       {found.tolist()}"
+            self.wrong(f"{name}: wrong length, {lengths}", *lists, actual=found)
         self.assert_tensor(found, right, name, axes)
 
     def assert_text(self, actual: Any, expected: str, name: str) -> None:
