@@ -15,11 +15,6 @@ BINDING = (
     *(ast.Import, ast.ImportFrom, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef),
     *(ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.For, ast.comprehension),
 )
-# Nodes with names of their own.
-SCOPES = (
-    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef),
-    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
-)
 # Nodes that bind a name, besides `ast.Name`, and the field with that name.
 NAMING: dict[type[ast.AST], str] = {
     ast.arg: "arg",
@@ -44,7 +39,7 @@ class Names:
         self.bound: set[str | None] = set()  # all names bound in any way, such as parameters
         self.imported: dict[str, set[str]] = defaultdict(set)  # the meanings that come from an import
         self.assigned: dict[str, set[str]] = defaultdict(set)  # the meanings that come from an assignment
-        self.classes: set[str] = set()
+        self.elsewhere: set[str] = set()  # names that a function binds in a scope around it
         self.members: set[str] = set()  # names of methods, and of attributes set on `self`
         self.written: set[str] = set()  # names of functions, classes, class attributes and keywords
         self.stars: list[str] = []  # modules imported by `import *`
@@ -54,12 +49,13 @@ class Names:
         aliases: list[tuple[ast.expr, ast.expr]] = []
         first: set[int] = set()  # the first parameters of methods
         for node in nodes:
-            self.bound.add(_bound(node))
+            self.bound.add(bound_by(node))
+            if isinstance(node, (ast.Global, ast.Nonlocal)):
+                self.elsewhere |= set(node.names)
             if isinstance(node, ast.ClassDef):
-                self.classes.add(node.name)
                 first |= {id(argument) for child in node.body for argument in _first_parameter(child)}
             elif id(node) not in first:
-                self.selves.discard(_bound(node))
+                self.selves.discard(bound_by(node))
             if isinstance(node, ast.Call):
                 self.written |= {keyword.arg for keyword in node.keywords if keyword.arg}
             if not isinstance(node, BINDING):
@@ -158,26 +154,6 @@ class Names:
         return {meaning or f"{origin}.{name}" for meaning in known or {""}}
 
 
-def bound_in(body: ast.AST, outside: frozenset[str]) -> frozenset[str]:
-    """Return the names bound in a function or module and in its outer scopes, except by imports and comprehensions.
-
-    In a function, such a name never means a built-in function, or a module imported elsewhere.
-    """
-    names: set[str | None] = set()
-    others: set[str | None] = set()
-    waiting = [child for field, child in children(body) if field in ("args", "body")]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Global):
-            others |= set(node.names)
-        (others if isinstance(node, ast.alias) else names).add(_bound(node))
-        if isinstance(node, ast.arguments):
-            waiting += [child for field, child in children(node) if "defaults" not in field]
-        elif not isinstance(node, SCOPES):
-            waiting += [child for _, child in children(node)]
-    return frozenset(name for name in (outside | names) - others if name)
-
-
 def children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     """Yield the child nodes with their field names, without expression contexts."""
     for name in node._fields:
@@ -239,7 +215,7 @@ def _first_parameter(child: ast.stmt) -> Iterator[ast.arg]:
         yield from [*child.args.posonlyargs, *child.args.args][:1]
 
 
-def _bound(node: ast.AST) -> str | None:
+def bound_by(node: ast.AST) -> str | None:
     """Return the name that a node binds, if any."""
     if isinstance(node, ast.Name):
         return None if isinstance(node.ctx, ast.Load) else node.id

@@ -65,16 +65,39 @@ FORBIDDEN_IN = {
     "typing_extensions": {"get_type_hints"},
     "testing": {"measure", "rundocs", "runstring"},  # of NumPy
 }
+TYPES = _words(
+    """AbstractSet Annotated Any AnyStr BinaryIO Callable ClassVar Collection Concatenate Container Counter DefaultDict
+    Deque Dict Final FrozenSet Generator Generic Hashable IO ItemsView Iterable Iterator KeysView List Literal
+    LiteralString Mapping MutableMapping MutableSequence MutableSet NamedTuple Never NewType NoReturn NotRequired
+    Optional OrderedDict ParamSpec Pattern Protocol Required Reversible Self Sequence Set Sized SupportsAbs
+    SupportsFloat SupportsIndex SupportsInt SupportsRound TYPE_CHECKING Text TextIO Tuple Type TypeAlias TypeGuard
+    TypeVar TypeVarTuple TypedDict Union Unpack ValuesView assert_never assert_type cast final no_type_check overload
+    override reveal_type runtime_checkable"""
+)
 # They call or change objects whose names the search does not see, or evaluate strings.
 NOTED_IN = {
     "operator": {"attrgetter", "methodcaller"},
-    "types": {"FunctionType", "LambdaType"},
-    "sys": {"addaudithook", "unraisablehook", "excepthook"},
-    "enum": {"global_enum"},
-    "functools": {"singledispatch", "singledispatchmethod"},
-    "dataclasses": {"make_dataclass"},
-    "contextlib": {"redirect_stdout", "redirect_stderr"},
-    "numpy": {"ctypeslib"},
+    "numpy": {"ctypeslib", "f2py", "distutils", "core", "lib", "compat"},
+}
+# The names of these modules that need no note; the rest leads to frames, classes, or the evaluation of strings.
+USUAL_IN = {
+    "abc": _words("ABC abstractmethod"),
+    "contextlib": _words("AbstractContextManager ExitStack closing contextmanager nullcontext suppress"),
+    "copy": _words("copy deepcopy"),
+    "dataclasses": _words("dataclass field fields asdict astuple replace is_dataclass FrozenInstanceError KW_ONLY"),
+    "enum": _words("Enum IntEnum StrEnum Flag IntFlag auto unique"),
+    "functools": _words("cache cached_property lru_cache partial partialmethod reduce total_ordering wraps cmp_to_key"),
+    "string": _words(
+        """ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable punctuation
+        whitespace"""
+    ),
+    "sys": _words(
+        """argv byteorder exit flush float_info getrecursionlimit getsizeof hash_info int_info intern maxsize path
+        platform setrecursionlimit stderr stdin stdout version version_info"""
+    ),
+    "types": _words("EllipsisType GeneratorType MappingProxyType MethodType NoneType SimpleNamespace UnionType"),
+    "typing": TYPES,
+    "typing_extensions": TYPES,
 }
 CALLS_BY_STRING = {"eval", "exec", "compile", "__import__", "__builtins__", "__loader__", "__spec__"}
 # Functions that take a library as an argument without exposing it, or that have their own rule.
@@ -88,13 +111,13 @@ FILES_OF_LIBRARIES = {"load", "save"}
 NAMESPACES = {"globals", "locals", "vars"}
 HOOKS = _words(
     """__match_args__ __instancecheck__ __subclasscheck__ __torch_function__ __torch_dispatch__ __array_interface__
-    __array_struct__ __module__"""
+    __array_struct__ __module__ __reduce__ __reduce_ex__ __getstate__ __setstate__"""
 )
 INTERCEPTING = {"TorchDispatchMode", "TorchFunctionMode"}  # they hand every operation to their owner, in any module
 BY_NAME = {"getattr", "setattr", "delattr"}
 LEADING_ATTRIBUTES = _words(
     """__globals__ __builtins__ __subclasses__ __loader__ __spec__ f_globals f_builtins f_locals f_back
-    tb_frame gi_frame cr_frame ag_frame"""
+    tb_frame gi_frame cr_frame ag_frame cell_contents"""
 )
 # As above, but only noted if the student has defined the name.
 LEADING_OR_OWN = _words(

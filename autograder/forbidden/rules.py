@@ -13,9 +13,9 @@ import re
 import sys
 from collections.abc import Iterable, Sequence, Set
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
-from autograder.forbidden.aliases import Function, Names, bound_in, children, fold, through_modules, without_main_block
+from autograder.forbidden.aliases import Names, fold, through_modules, without_main_block
 from autograder.forbidden.findings import MAX_FINDINGS, Finding, needless, told_first
 from autograder.forbidden.fingerprints import Bag, copies
 from autograder.forbidden.lists import (
@@ -50,9 +50,11 @@ from autograder.forbidden.lists import (
     UNUSUAL_IN_TORCH,
     USUAL,
     USUAL_DUNDERS,
+    USUAL_IN,
     USUAL_PRIVATE,
 )
 from autograder.forbidden.parts import named, named_arguments
+from autograder.forbidden.places import Place, with_scopes
 from autograder.forbidden.search_budget import parsed
 
 WORD = re.compile(r"\w+")
@@ -117,47 +119,6 @@ WITHOUT_VALUE: set[tuple[type[ast.AST], str]] = {
 }
 
 
-class Place(NamedTuple):
-    """A node, its enclosing class and function, its parent, its field in the parent, and the names in scope."""
-
-    node: ast.AST
-    scope: str
-    parent: ast.AST
-    field: str
-    in_class: bool = False  # directly in the body of a class, where names become attributes
-    local: frozenset[str] = frozenset()  # names bound in the functions around it or in the module, except by imports
-
-
-def with_scopes(tree: ast.Module) -> list[Place]:
-    """Return all nodes except docstrings, parents before children."""
-    classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
-    places = [Place(tree, "", tree, "")]
-    for node, scope, _, _, in_class, local in places:
-        inside, names = scope, local
-        if isinstance(node, Function | ast.Lambda | ast.Module):
-            names = bound_in(node, local)
-        attributes = isinstance(node, ast.ClassDef) or (in_class and not isinstance(node, Function | ast.Lambda))
-        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            if not scope:
-                inside = node.name
-            elif scope in classes and not isinstance(node, ast.ClassDef):
-                inside = f"{scope}.{node.name}"
-        if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
-            # Only the body runs when the function is called; decorators and defaults run with the module.
-            places += [
-                Place(
-                    child,
-                    inside if field == "body" else scope,
-                    node,
-                    field,
-                    attributes,
-                    names if field == "body" else local,
-                )
-                for field, child in children(node)
-            ]
-    return places
-
-
 def answer(sources: dict[str, str], known: dict[str, Bag], parts: Sequence[str]) -> list[Any]:
     """Return the result of `check_modules` as lists, for the calling process."""
     gc.disable()  # syntax trees are many small objects, and the process ends soon
@@ -196,8 +157,6 @@ class Search:
         self.found: dict[tuple[int, str], Finding] = {}
         self.place = Place(ast.Module([], []), "", ast.Module([], []), "")
         self.done: set[int] = set()  # nodes that were examined as part of another node
-        self.computed: list[tuple[Place, ast.Call]] = []  # computed names of attributes of `self`
-        self.unbound = False  # whether a method is taken from its class, so that any object can be its `self`
 
     def run(self, places: Iterable[Place]) -> list[Finding]:
         rules = {kind: getattr(self, f"_{kind.__name__}") for kind in RULES}
@@ -209,9 +168,6 @@ class Search:
                 self._value(node)
             if rule := rules.get(type(node)):
                 rule(node)
-        for place, computed in self.computed if self.unbound else ():
-            self.place = place
-            self.report(computed, COMPUTED, forbidden=False)
         return told_first(self.found.values())
 
     def ready(self, node: ast.AST, name: str, forbidden: bool = True, parts: Sequence[str] = ()) -> None:
@@ -250,10 +206,14 @@ class Search:
             )
         ):
             return
-        if isinstance(node, ast.Name) and node.id in self.place.local:
+        if isinstance(node, ast.Name) and self._is_local(node.id):
             self._kept(node, self.names.of_local(node.id))
         else:
             self._kept(node, self.names.resolve(node))
+
+    def _is_local(self, name: str) -> bool:
+        """Whether a name is a variable of a function here, and never anything else. A class body skips the function."""
+        return name in self.place.bound.local and not self.place.in_class and name not in self.names.elsewhere
 
     def _kept(self, node: ast.AST, origins: Iterable[str]) -> None:
         """Report any modules among these names; a student's module gives access to its imported libraries."""
@@ -329,7 +289,11 @@ class Search:
         harmless = HARMLESS_IN.get(top)
         if name in FORBIDDEN_IN.get(module.rpartition(".")[2], ()) or (harmless and name not in harmless):
             self.report(node, f"{path} gives indirect access to names")
-        elif name in INTERCEPTING | NOTED_IN.get(module.rpartition(".")[2], set()) or _is_private(name):
+        elif (
+            name in INTERCEPTING | NOTED_IN.get(module.rpartition(".")[2], set())
+            or name not in USUAL_IN.get(module, {name})
+            or _is_private(name)
+        ):
             self.report(node, f"{_short(path)} is not needed for this course", forbidden=False)
         # Modules expose the modules that they import: warnings.sys, enum.bltns.
         exposed = exposed_module(module, name) if module else ""
@@ -343,7 +307,6 @@ class Search:
             return
         if node.attr in TOLD_BY_FRAMES:
             self._frame(node.value)
-        self.unbound = self.unbound or (node.attr in self.names.members and self._is_class(node.value))
         if node.attr == MASK and isinstance(node.value, ast.Attribute):
             self.report(node, f"{MASK} is taken from torch", forbidden=False)
             self.done.add(id(node.value))
@@ -359,6 +322,8 @@ class Search:
         sets = isinstance(node, ast.Call) or isinstance(getattr(node, "ctx", None), ast.Store)
         if sets and (parts := [part for part in self.parts if part.endswith(f"({name})")]):
             self.ready(node, name, forbidden=False, parts=parts)  # an argument that is set later, as an attribute
+        if name == "__class__" and isinstance(getattr(node, "ctx", None), ast.Store):
+            self.report(node, "the class of an object is replaced", forbidden=False)
         own = name in self.defined or self.names.is_self(base)
         unknown = not (foreign or self.names.is_self(base) or (origins and origins <= self.modules))
         open_base = unknown and not own
@@ -382,14 +347,6 @@ class Search:
         if not own and (name in FILES or (foreign and name in FILES_OF_LIBRARIES)):
             self.report(node, f"{name} opens a file", forbidden=False)
 
-    def _is_class(self, node: ast.expr) -> bool:
-        """Whether an expression is a class of this module, or the class of an object."""
-        if isinstance(node, ast.Name):
-            return node.id in self.names.classes
-        called = node.func if isinstance(node, ast.Call) else node
-        named_type = isinstance(called, ast.Name) and called.id == "type"
-        return named_type or (isinstance(called, ast.Attribute) and called.attr == "__class__")
-
     def _frame(self, node: ast.expr) -> None:
         """Allow code to read a string directly from a frame, without storing the frame itself."""
         steps: list[ast.AST] = []
@@ -406,7 +363,7 @@ class Search:
         if not isinstance(node.ctx, ast.Load):
             return
         if node.id in CALLS_BY_STRING:
-            forbidden = node.id not in self.place.local
+            forbidden = node.id not in self.place.bound.here
             self.report(node, f"{node.id} turns strings into code or names", forbidden=forbidden)
         elif not known and self.names.stars and (READY.fullmatch(node.id) or READY_OR_OWN.fullmatch(node.id)):
             self.ready(node, node.id, parts=named(node.id, self.parts))
@@ -414,10 +371,13 @@ class Search:
             self.ready(node, node.id, forbidden=False, parts=parts)
         elif node.id == "open" and not known:
             self.report(node, "open opens a file", forbidden=False)
-        elif node.id in NAMESPACES and not known:
+        elif node.id in NAMESPACES and not self._is_local(node.id):
             self.report(node, f"{node.id}() leads from strings to names", forbidden=False)
-        elif node.id in BY_NAME and not known and id(node) not in self.done:
-            self.report(node, f"{node.id} is passed on instead of called", forbidden=False)
+        elif node.id in BY_NAME and not self._is_local(node.id):
+            if node.id in self.names.bound:
+                self.report(node, f"{node.id} is also the name of something else here", forbidden=False)
+            elif id(node) not in self.done:
+                self.report(node, f"{node.id} is passed on instead of called", forbidden=False)
 
     def _Call(self, node: ast.Call) -> None:
         called = self.names.resolve(node.func)
@@ -425,14 +385,21 @@ class Search:
         if "builtins.vars" in called and node.args and self._foreign(self.names.resolve(node.args[0])):
             self.report(node, "vars() of a library leads from strings to names")
         self._arguments(node, called)
-        if any(keyword.arg == "eval_str" for keyword in node.keywords):
+        options = {keyword.arg for keyword in node.keywords}
+        if "eval_str" in options or (None in options and "inspect.signature" in called):
             self.report(node, "eval_str evaluates annotations, which may be strings", forbidden=False)
-        if called & {"functools.wraps", "functools.update_wrapper"} and (
-            node.keywords or len(node.args) > 1 + ("functools.update_wrapper" in called)
-        ):
+        if "functools.wraps" in called and (node.keywords or len(node.args) > 1):
             self.report(node, COMPUTED, forbidden=False)
-        if len(node.args) >= 2 and called & {f"builtins.{name}" for name in BY_NAME}:
-            self._by_name(node, node.args[0], node.args[1])
+        if called & {f"builtins.{name}" for name in BY_NAME}:
+            if len(node.args) < 2 or any(isinstance(argument, ast.Starred) for argument in node.args):
+                self.report(node, COMPUTED, forbidden=False)
+            else:
+                self._by_name(node, node.args[0], node.args[1])
+        function = node.func.func if isinstance(node.func, ast.Call) else node.func
+        if isinstance(function, ast.Name) and function.id == "type" and len(node.args) > 1:
+            self.report(node, "a class is created by a call", forbidden=False)
+        if isinstance(node.func, ast.Call) and "dataclasses.dataclass" in self.names.resolve(node.func.func):
+            self.report(node, "dataclass is called with a class", forbidden=False)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "join":
             self._text(node)
         if isinstance(node.func, ast.Attribute) and "builtins.globals" in self._called(node.func.value):
@@ -454,18 +421,14 @@ class Search:
     def _by_name(self, node: ast.Call, base: ast.expr, name: ast.expr) -> None:
         """Check getattr, setattr or delattr."""
         text, foreign = fold(name), self._foreign(self.names.resolve(base))
-        writes = "builtins.getattr" not in self.names.resolve(node.func)
         if text is not None:
             self._taken(node, base, text)
         if foreign and text is None:
             self.report(node, "a name in a library is built from a string")
         elif foreign or self.names.resolve(base) & self.modules:
             self.report(node, f"a name in a module is given as the string {text!r}", forbidden=False)
-        # Any object can be passed as `self`; but a name such as f"W_{name}" is no special one.
-        elif text is None and not (self.names.is_self(base) and (writes or _begins_plainly(name))):
+        elif text is None and not _begins_plainly(name):
             self.report(node, COMPUTED, forbidden=False)
-        elif text is None:
-            self.computed.append((self.place, node))
 
     def _Subscript(self, node: ast.Subscript) -> None:
         if (
@@ -528,11 +491,13 @@ def _is_private(name: str) -> bool:
 
 
 def _begins_plainly(name: ast.expr) -> bool:
-    """Whether a computed string begins with constant text that does not begin with an underscore."""
+    """Whether a computed string begins with constant text, such as f"W_{name}", that leads to no name of interest."""
     while isinstance(name, ast.BinOp):
         name = name.left
     first = name.values[0] if isinstance(name, ast.JoinedStr) and name.values else name
-    return isinstance(first, ast.Constant) and isinstance(first.value, str) and first.value[:1] not in ("", "_")
+    text = first.value if isinstance(first, ast.Constant) else ""
+    names = LEADING_ATTRIBUTES | LEADING_OR_OWN | MODULES_BEHIND | {"modules"}
+    return isinstance(text, str) and text[:1] not in ("", "_") and not any(other.startswith(text) for other in names)
 
 
 def _module_of_torch(package: str, name: str) -> bool:

@@ -106,7 +106,7 @@ class Worker:
         standins = [text for name, text in request["sources"].items() if name not in request["own"]]
         disable([*standins, *texts_of(request["allows"])])
         disable_parts(request["forbids"], standins)
-        name_parts(request["forbids"], request["allows"])
+        name_parts(request["forbids"], request["allows"], standins)
         sys.meta_path.insert(0, self.finder)
         torch.set_default_dtype(getattr(torch, request["dtype"]))
 

@@ -99,10 +99,15 @@ def disable(standins: Iterable[str]) -> None:
 
 def disable_parts(forbids: Iterable[str], standins: Iterable[str]) -> None:
     """Disable the operators of the parts that a stage forbids, except parts named in a stand-in."""
-    words = {plain(word) for text in standins for word in set(OF_TORCH.findall(text))}
+    words = words_of(standins)
     parts = [written for written in forbids if not part(written).argument and part(written).name not in words]
     names = [name for name in ATEN if parts and named(name.partition(".")[0], parts)]
     _take_kernels([operator for name in names for operator in _kernels(name)])
+
+
+def words_of(standins: Iterable[str]) -> set[str]:
+    """What these stand-ins take from torch, in the form in which names are compared."""
+    return {plain(word) for text in standins for word in set(OF_TORCH.findall(text))}
 
 
 def _take_kernels(operators: Collection[tuple[str, str]]) -> None:

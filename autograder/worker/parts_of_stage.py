@@ -17,6 +17,7 @@ from torch._ops import OpOverloadPacket
 
 from autograder.forbidden.parts import named, named_arguments, part, plain
 from autograder.worker import ready_made_parts
+from autograder.worker.disable_builtins import empty, words_of
 
 # The modules of torch in which students find parts, by prefix; "torch" itself is added below.
 PLACES = ("torch.nn", "torch.optim", "torch.special", "torch.masked", "torch.functional", "torch._C._nn", "torch._VF")
@@ -35,12 +36,17 @@ def texts_of(allows: Sequence[str]) -> list[str]:
     return [*(f"nn.{written.rpartition('.')[2]}" for written in allows), *within]
 
 
-def name_parts(forbids: Sequence[str], allows: Sequence[str]) -> None:
-    """Refuse the parts that a stage forbids, and permit the parts that it allows."""
+def name_parts(forbids: Sequence[str], allows: Sequence[str], standins: Sequence[str] = ()) -> None:
+    """Refuse the parts that a stage forbids, and permit the parts that it allows.
+
+    A forbidden Python function or class that no stand-in names loses its code as well, so that the original function
+    is of no use to anybody who gets past the guard.
+    """
     if allows:
         ready_made_parts.ALLOWED.update(plain(written.rpartition(".")[2]) for written in allows)
         torch.backends.mha.set_fastpath_enabled(False)  # the fast path uses operators that workers lack
     guards: dict[int, Any] = {}
+    words = words_of(standins)
     for owner, path, name in list(_candidates(forbids)) if forbids else ():
         value = getattr(owner, name)
         whole = _holds(path, getattr(value, "__module__", None), forbids)
@@ -51,6 +57,8 @@ def name_parts(forbids: Sequence[str], allows: Sequence[str]) -> None:
             continue
         whole = whole or owner is torch.ops.aten  # operators do not name their arguments
         guard = functools.partial(_guarded, path=path, arguments=set() if whole else arguments)
+        if whole and plain(name) not in words:
+            _remove_code(value, name)
         if not isinstance(value, type):
             if id(value) not in guards:
                 guards[id(value)] = guard(value)
@@ -61,6 +69,20 @@ def name_parts(forbids: Sequence[str], allows: Sequence[str]) -> None:
             for method in METHODS:
                 if isinstance(function := getattr(value, method, None), FunctionType):
                     setattr(value, method, guard(function, method=True))
+
+
+def _remove_code(value: Any, name: str) -> None:
+    """Empty a Python function, or all functions of a class; those of an optimizer are in its module."""
+    functions = [value]
+    if isinstance(value, type):
+        functions = list(vars(value).values())
+        home = sys.modules.get(value.__module__)
+        if home is not None and value.__module__.startswith("torch.optim."):
+            functions += [each for each in vars(home).values() if getattr(each, "__module__", "") == home.__name__]
+    for function in functions:
+        while isinstance(function, FunctionType) and function.__module__.startswith("torch"):
+            empty(name, function)
+            function = getattr(function, "__wrapped__", None)
 
 
 def _holds(path: str, home: str | None, forbids: Sequence[str]) -> bool:

@@ -88,6 +88,7 @@ FORBIDDEN = {
 }
 
 REVIEW = {
+    "computed attributes of self": "class A:\n  def f(self, d):\n    for n in d: setattr(self, n, 1)",
     "attrgetter": "from operator import attrgetter\na = attrgetter('b')(nn)",
     "attrgetter by another module": "import typing\na = typing.operator.attrgetter('sys.modules')(typing)",
     "attrgetter of nobody knows what": "for a in [nn]:\n    b = a.operator.methodcaller('get', 'x')(a)",
@@ -183,7 +184,6 @@ FINE = {
         """,
     "the interface": "x = self.self_attn.compute_scaled_dot_product_attention(q, k, v, mask)",
     "attributes by number": "class A:\n    def f(self, i):\n        return getattr(self, f'layer{i}')",
-    "attributes of self": "class A:\n    def f(self):\n        for n in 'ab':\n            setattr(self, n, 1)",
     "optional attribute": "a = getattr(layer, 'encoder_attn', None)",
     "hasattr": "a = hasattr(layer, 'encoder_attn')",
     "evaluation mode": "model.eval()",
