@@ -17,6 +17,7 @@ from torch._ops import OpOverloadPacket
 
 from autograder.forbidden.parts import named, named_arguments, part, plain
 from autograder.worker import ready_made_parts
+from autograder.worker.allowed_modules import HIDDEN
 from autograder.worker.disable_builtins import empty, words_of
 
 # The modules of torch in which students find parts, by prefix; "torch" itself is added below.
@@ -96,7 +97,8 @@ def _candidates(forbids: Sequence[str]) -> Iterator[tuple[Any, str, str]]:
     """Yield the parts whose names suggest that they may be forbidden, each as (owner, path, name in the owner)."""
     words = [part(written).name for written in forbids]
     owners: list[tuple[str, Any]] = [(path, operator.attrgetter(path[6:])(torch)) for path in OWNERS]
-    owners += [(path, module) for path, module in sys.modules.items() if path == "torch" or path.startswith(PLACES)]
+    loaded = HIDDEN | sys.modules
+    owners += [(path, module) for path, module in loaded.items() if path == "torch" or path.startswith(PLACES)]
     for path, owner in sorted(owners, key=lambda pair: len(pair[0])):  # messages use the shortest path
         names = [name for name in dir(owner) if not name.startswith("__")]
         if not _holds(f"{path}.", path, forbids):
