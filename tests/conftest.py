@@ -4,8 +4,11 @@ import gzip
 import os
 import signal
 from collections import Counter
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -61,6 +64,44 @@ def patient_trials() -> None:
     from autograder.localization import repair
 
     repair.SECONDS, repair.CALL_SECONDS = 60.0, 2.0
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_warm_processes() -> Iterator[None]:
+    """Let the commands that run in this process share warm processes: each would import torch anew, for seconds."""
+    from autograder.sandbox import worker_processes
+    from autograder.sandbox.worker_processes import ForkingWorkers
+
+    begin, end = ForkingWorkers.__init__, ForkingWorkers.close
+    idle: dict[object, list[dict[str, Any]]] = {}
+
+    def key_of(confined: bool, landlock: bool) -> object:
+        environment = worker_processes.clean_environment()
+        return confined, landlock, *worker_processes.python_command(""), *sorted(environment.items())
+
+    def start(self: ForkingWorkers, confined: bool = False, landlock: bool = True) -> None:
+        key = key_of(confined, landlock)
+        while found := idle.get(key):
+            vars(self).update(found.pop())
+            if self._process.poll() is None:
+                return
+            end(self)
+        begin(self, confined, landlock)
+        self.key = key  # type: ignore[attr-defined]
+
+    def close(self: ForkingWorkers) -> None:
+        if self._provided or self._process.poll() is not None or len(idle.get(self.key, ())) > 1:  # type: ignore[attr-defined]
+            end(self)
+        else:
+            idle.setdefault(self.key, []).append(dict(vars(self)))  # type: ignore[attr-defined]
+
+    with mock.patch.multiple(ForkingWorkers, __init__=start, close=close):
+        yield
+    for kept in idle.values():
+        for state in kept:
+            old = object.__new__(ForkingWorkers)
+            vars(old).update(state)
+            end(old)
 
 
 @pytest.fixture(scope="session")

@@ -162,7 +162,7 @@ def test_a_grader_that_fails_says_so(container, script):
     assert found["output"] == FAULT
     assert set(statuses(found).values()) == {"fault"}
     assert all("this says nothing about your code" in test["output"] for test in found["tests"])
-    assert "Project to queries" in found["tests"][0]["name"]
+    assert "Project the inputs to queries" in found["tests"][0]["name"]
 
 
 @needs_bash
