@@ -40,8 +40,8 @@ def texts_of(allows: Sequence[str]) -> list[str]:
 def name_parts(forbids: Sequence[str], allows: Sequence[str], standins: Sequence[str] = ()) -> None:
     """Refuse the parts that a stage forbids, and permit the parts that it allows.
 
-    A forbidden Python function or class that no stand-in names loses its code as well, so that the original function
-    is of no use to anybody who gets past the guard.
+    A forbidden Python function or class that no stand-in names also loses its code. Whoever gets past the guard then
+    finds nothing.
     """
     if allows:
         ready_made_parts.ALLOWED.update(plain(written.rpartition(".")[2]) for written in allows)
