@@ -1,5 +1,7 @@
 """What a manifest forbids in a stage or allows there: in the text, in the workers, and under all names."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -272,3 +274,44 @@ def test_names_of_one_part():
         assert named_arguments(path, "label_smoothing", smoothing)
         assert not named_arguments(path, "weight", smoothing)
     assert part("nn.BatchNorm1d") == part("F.batch_norm")
+
+
+# Parts that a stage forbids: the assignment, the stage, where torch has the function, and arguments for it.
+ORIGINALS = {
+    "an operator": ("variants", "layers", "torch.layer_norm", "torch.zeros(2, 4), (4,)"),
+    "a Python function": ("variants", "training", "torch.nn.utils.clip_grad_norm_", "[], 1.0"),
+    "the function of an optimizer": ("llm", "optim", "sys.modules['torch.optim.adam'].adam", "[], [], [], [], [], []"),
+    "a function of a hidden module": ("attention", "scoring", "torch.masked.softmax", "torch.zeros(2, 4), -1"),
+}
+
+
+@pytest.mark.parametrize("name", ORIGINALS)
+def test_the_original_behind_a_guard_is_of_no_use(name):
+    """In a process of its own, since the parts are gone for good."""
+    assignment_name, stage_name, path, arguments = ORIGINALS[name]
+    forbids = list(assignment(assignment_name).stage(stage_name).forbids)
+    code = f"""
+import sys, torch, torch.masked, torch.optim
+from autograder.worker.disable_builtins import disable, disable_parts
+from autograder.worker.parts_of_stage import name_parts
+from autograder.worker.ready_made_parts import ReadyMade, forbid
+forbid()
+disable([])
+disable_parts({forbids!r}, [])
+name_parts({forbids!r}, [], [])
+waiting, seen = [{path}], []
+for thing in waiting:
+    seen.append(thing)
+    inside = [cell.cell_contents for cell in getattr(thing, "__closure__", None) or ()]
+    waiting += [each for each in inside if each not in seen]
+functions = [thing for thing in seen if callable(thing)]
+assert len(functions) > 1  # the guard, and what is behind it
+for function in functions:
+    try:
+        function({arguments})
+    except ReadyMade:
+        continue
+    raise AssertionError(function)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
