@@ -21,7 +21,10 @@ from autograder.worker.allowed_modules import HIDDEN
 from autograder.worker.disable_builtins import empty, words_of
 
 # The modules of torch in which students find parts, by prefix; "torch" itself is added below.
-PLACES = ("torch.nn", "torch.optim", "torch.special", "torch.masked", "torch.functional", "torch._C._nn", "torch._VF")
+PLACES = (
+    *("torch.nn", "torch.optim", "torch.special", "torch.masked", "torch.nested", "torch.functional"),
+    *("torch._C._nn", "torch._VF"),
+)
 OWNERS = ("torch.Tensor", "torch._C._VariableFunctions")
 METHODS = ("__new__", "__init__", "forward", "step")
 OPERATORS = {
