@@ -315,3 +315,17 @@ for function in functions:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(m): return isinstance(m, nn.LayerNorm)\n",
+        "def f(m): return isinstance(m, (LayerNorm, torch.nn.LayerNorm))\n",
+        "def f(m: nn.LayerNorm | None = None) -> torch.nn.LayerNorm: ...\n",
+    ],
+)
+def test_a_question_about_a_forbidden_class_is_only_noted(text, workers):
+    found = check_submission(Submission("", {**SOURCES, "layers": SOURCES["layers"] + text}), VARIANTS, workers)
+    assert not found.forbidden
+    assert any("LayerNorm" in note for note in found.review)
