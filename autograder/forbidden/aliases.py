@@ -211,7 +211,7 @@ def _class_attributes(node: ast.ClassDef) -> Iterator[str]:
 def _first_parameter(child: ast.stmt) -> Iterator[ast.arg]:
     """Yield the first parameter of a method, which is the object or the class."""
     decorators = child.decorator_list if isinstance(child, Function) else []
-    if isinstance(child, Function) and not any(ast.unparse(one) == "staticmethod" for one in decorators):
+    if isinstance(child, Function) and not any(getattr(one, "id", "") == "staticmethod" for one in decorators):
         yield from [*child.args.posonlyargs, *child.args.args][:1]
 
 

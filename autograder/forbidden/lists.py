@@ -77,6 +77,7 @@ TYPES = _words(
 # They call or change objects whose names the search does not see, or evaluate strings.
 NOTED_IN = {
     "operator": {"attrgetter", "methodcaller"},
+    "testing": {"decorate_methods"},
     "numpy": {"ctypeslib", "f2py", "distutils", "core", "lib", "compat"},
 }
 # The names of these modules that need no note; the rest leads to frames, classes, or the evaluation of strings.
@@ -111,13 +112,13 @@ FILES_OF_LIBRARIES = {"load", "save"}
 NAMESPACES = {"globals", "locals", "vars"}
 HOOKS = _words(
     """__match_args__ __instancecheck__ __subclasscheck__ __torch_function__ __torch_dispatch__ __array_interface__
-    __array_struct__ __module__ __reduce__ __reduce_ex__ __getstate__ __setstate__"""
+    __array_struct__ __module__ __dict__ __reduce__ __reduce_ex__ __getstate__ __setstate__"""
 )
 INTERCEPTING = {"TorchDispatchMode", "TorchFunctionMode"}  # they hand every operation to their owner, in any module
 BY_NAME = {"getattr", "setattr", "delattr"}
 LEADING_ATTRIBUTES = _words(
     """__globals__ __builtins__ __subclasses__ __loader__ __spec__ f_globals f_builtins f_locals f_back
-    tb_frame gi_frame cr_frame ag_frame cell_contents"""
+    tb_frame gi_frame cr_frame ag_frame gi_code cr_code ag_code cell_contents"""
 )
 # As above, but only noted if the student has defined the name.
 LEADING_OR_OWN = _words(
@@ -126,7 +127,7 @@ LEADING_OR_OWN = _words(
 )
 USUAL_PRIVATE = _words("_version _parameters _buffers _modules _replace _asdict _fields")  # of tensors, modules, tuples
 # Only noted, since other objects may have attributes of these names.
-MODULES_BEHIND = {"sys", "gc", "inspect", "ops", "attrgetter", "methodcaller"}
+MODULES_BEHIND = {"sys", "gc", "inspect", "ops", "attrgetter", "methodcaller", "obj", "register", "decorate_methods"}
 USUAL_DUNDERS = _words(
     """__init__ __call__ __name__ __class__ __doc__ __version__ __len__ __getitem__ __setitem__ __iter__ __next__
     __repr__ __str__ __enter__ __exit__ __eq__ __post_init__ __qualname__ __setattr__ __add__ __mul__ __matmul__
@@ -137,6 +138,6 @@ DUNDERS_IN_STRINGS = _words("__main__ __all__ __file__ __module__ __dict__ __ann
 
 # The kinds of nodes that have rules: the methods of `Search` with these names.
 RULES: tuple[type[ast.AST], ...] = (
-    *(ast.FunctionDef, ast.Import, ast.ImportFrom, ast.Attribute, ast.Name, ast.Call, ast.Subscript),
+    *(ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Attribute, ast.Name, ast.Call, ast.Subscript),
     *(ast.MatchClass, ast.Constant, ast.BinOp, ast.JoinedStr),
 )

@@ -1,6 +1,8 @@
 """List the nodes of a module, each with its place: the function around it, and the names that are bound there."""
 
 import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from autograder.forbidden.aliases import Function, bound_by, children
@@ -9,12 +11,33 @@ SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)  # wi
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-class Bound(NamedTuple):
-    """The names that are bound at a place."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Scope:
+    """The names that a module, function, class or comprehension binds, and the scope around it."""
 
-    here: frozenset[str]
-    inside: frozenset[str]  # those that a function defined here can see, which excludes the names of a class
-    local: frozenset[str]  # the variables of the functions around the place, unless an import binds them too
+    names: frozenset[str]
+    variables: frozenset[str] = frozenset()  # in a function: the names that are bound there, but not by an import
+    of_module: frozenset[str] = frozenset()  # declared `global`
+    around: "Scope | None" = None
+    is_class: bool = False
+
+    def binds(self, name: str) -> bool:
+        """Whether a name is bound here or in a scope around it."""
+        return any(name in scope.names for scope in self._visible(name))
+
+    def has_variable(self, name: str) -> bool:
+        """Whether a name is a variable of a function here: the innermost scope that binds it is a function."""
+        return next((name in scope.variables for scope in self._visible(name) if name in scope.names), False)
+
+    def _visible(self, name: str) -> Iterator["Scope"]:
+        scope: Scope | None = self
+        while scope is not None:
+            of_module = name in scope.of_module
+            if not of_module:
+                yield scope
+            scope = scope.around
+            while of_module and scope is not None and scope.around is not None:
+                scope = scope.around
 
 
 class Place(NamedTuple):
@@ -25,15 +48,14 @@ class Place(NamedTuple):
     parent: ast.AST
     field: str
     in_class: bool = False  # directly in the body of a class, where names become attributes
-    bound: Bound = Bound(frozenset(), frozenset(), frozenset())
+    names: Scope = Scope(frozenset())
 
 
 def with_scopes(tree: ast.Module) -> list[Place]:
     """Return all nodes except docstrings, parents before children."""
     classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
-    top = _names_of(tree)[0]
-    places = [Place(tree, "", tree, "", bound=Bound(top, top, frozenset()))]
-    for node, scope, _, _, in_class, bound in places:
+    places = [Place(tree, "", tree, "", names=Scope(_names_of(tree)[0]))]
+    for node, scope, _, _, in_class, names in places:
         inside = scope
         attributes = isinstance(node, ast.ClassDef) or (in_class and not isinstance(node, Function | ast.Lambda))
         if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -43,28 +65,26 @@ def with_scopes(tree: ast.Module) -> list[Place]:
                 inside = f"{scope}.{node.name}"
         if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             # Only the body runs when the function is called; decorators and defaults run with the module.
-            names = _bound_inside(node, bound, top)
+            inner = _scope_of(node, names)
             places += [
-                Place(child, inside, node, field, attributes, names)
+                Place(child, inside, node, field, attributes, inner)
                 if field == "body" or isinstance(node, COMPREHENSIONS)
-                else Place(child, scope, node, field, attributes, bound)
+                else Place(child, scope, node, field, attributes, names)
                 for field, child in children(node)
             ]
     return places
 
 
-def _bound_inside(node: ast.AST, bound: Bound, top: frozenset[str]) -> Bound:
-    """The names bound in the body of a function or class, or in a comprehension; else those bound around the node."""
+def _scope_of(node: ast.AST, around: Scope) -> Scope:
+    """The scope of a function, class or comprehension; of any other node, the scope around it."""
     if isinstance(node, Function | ast.Lambda):
-        own, variables, of_module = _names_of(node)
-        seen = ((bound.inside | own) - of_module) | (of_module & top)
-        return Bound(seen, seen, (bound.local - own - of_module) | variables)
+        outer = around.around if around.is_class else around  # a method does not see the names of its class
+        return Scope(*_names_of(node), outer)
     if isinstance(node, ast.ClassDef):
-        return bound._replace(here=bound.here | _names_of(node)[0])
+        return Scope(_names_of(node)[0], around=around, is_class=True)
     if isinstance(node, COMPREHENSIONS):
-        targets = frozenset(name for part in node.generators for name in _stored(part.target))
-        return Bound(bound.here | targets, bound.inside | targets, bound.local)
-    return bound
+        return Scope(frozenset(name for part in node.generators for name in _stored(part.target)), around=around)
+    return around
 
 
 def _names_of(scope: ast.AST) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:

@@ -97,10 +97,17 @@ def check_modules(
     libraries = {library for module_names in names.values() for library in module_names.libraries} - sources.keys()
     for module, places in scoped.items():
         search = Search(names[module], sources.keys(), members, written, libraries, parts)
-        findings += [(module, finding) for finding in search.run(places)]
-    copied = [
-        (f"{module}.{name}", title) for module, tree in trees.items() for name, title in copies(tree, known or {})
-    ]
+        try:
+            findings += [(module, finding) for finding in search.run(places)]
+        except (ValueError, RecursionError) as error:  # such as a number too long to be written in decimals
+            findings += [(module, finding) for finding in told_first(search.found.values())]
+            findings.append((module, Finding(False, 1, "", f"cannot be searched: {type(error).__name__}")))
+    copied = []
+    for module, tree in trees.items():
+        try:
+            copied += [(f"{module}.{name}", title) for name, title in copies(tree, known or {})]
+        except (ValueError, RecursionError) as error:
+            findings.append((module, Finding(False, 1, "", f"cannot be compared: {type(error).__name__}")))
     return findings, copied
 
 
@@ -216,7 +223,7 @@ class Search:
 
     def _is_local(self, name: str) -> bool:
         """Whether a name is a variable of a function here, and never anything else. A class body skips the function."""
-        return name in self.place.bound.local and not self.place.in_class and name not in self.names.elsewhere
+        return self.place.names.has_variable(name) and not self.place.in_class and name not in self.names.elsewhere
 
     def _kept(self, node: ast.AST, origins: Iterable[str]) -> None:
         """Report any modules among these names; a student's module gives access to its imported libraries."""
@@ -231,6 +238,10 @@ class Search:
                 self.report(node, message, forbidden=False)
 
     # The rules, by the kind of node
+
+    def _ClassDef(self, node: ast.ClassDef) -> None:
+        if node.keywords or any(isinstance(base, ast.Name) and base.id == "type" for base in node.bases):
+            self.report(node, "a class has a metaclass", forbidden=False)
 
     def _FunctionDef(self, node: ast.FunctionDef) -> None:
         hints = [node.returns, *(child.annotation for child in ast.walk(node.args) if isinstance(child, ast.arg))]
@@ -368,7 +379,7 @@ class Search:
         if not isinstance(node.ctx, ast.Load):
             return
         if node.id in CALLS_BY_STRING:
-            forbidden = node.id not in self.place.bound.here
+            forbidden = not self.place.names.binds(node.id)
             self.report(node, f"{node.id} turns strings into code or names", forbidden=forbidden)
         elif not known and self.names.stars and (READY.fullmatch(node.id) or READY_OR_OWN.fullmatch(node.id)):
             self.ready(node, node.id, parts=named(node.id, self.parts))
@@ -407,10 +418,21 @@ class Search:
             self.report(node, "a class is created by a call", forbidden=False)
         if isinstance(node.func, ast.Call) and "dataclasses.dataclass" in self.names.resolve(node.func.func):
             self.report(node, "dataclass is called with a class", forbidden=False)
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "join":
-            self._text(node)
+        if isinstance(node.func, ast.Attribute):
+            self._method(node, node.func, options)
         if isinstance(node.func, ast.Attribute) and "builtins.globals" in self._called(node.func.value):
             self.report(node, "globals() leads from strings to names")
+
+    def _method(self, node: ast.Call, method: ast.Attribute, options: set[str | None]) -> None:
+        """Check methods that read attributes by strings, or create code and classes."""
+        if method.attr == "join":
+            self._text(node)
+        elif method.attr in ("format", "format_map") and fold(method.value) is None:
+            self.report(node, "a format string is computed, and it can read any attribute", forbidden=False)
+        elif method.attr == "__setattr__" and not self.names.is_self(method.value):
+            self.report(node, COMPUTED, forbidden=False)
+        if any(name and name.startswith("co_") for name in options):
+            self.report(node, "the code of a function is changed", forbidden=False)
 
     def _arguments(self, node: ast.Call, called: Set[str]) -> None:
         """Check the arguments of a torch function, or of a wrapper such as `partial(f, x=1)`, against a manifest."""

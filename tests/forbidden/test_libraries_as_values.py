@@ -507,8 +507,28 @@ def test_an_own_name_costs_no_points(text, name):
         "def look(*both): return getattr(*both)\n",
         "def change(*three): setattr(*three)\n",
         "class A:\n    def f(self, n): return getattr(self, f'tb_{n}')\n",
+        "x = template.format(f)\n",
+        "x = (a + b).translate(d).format_map(d)\n",
+        "try: F.nothing\nexcept AttributeError as e: x = e.obj\n",
+        "x = make().gi_code\n",
+        "async def f(): ...\nx = f().cr_code\n",
+        "c = f.c.replace(co_names=n)\n",
+        "type(A).__setattr__(A, n, v)\n",
+        "A.register(type(x))\n",
+        "class A(type):\n    def __new__(cls, *a): ...\n",
+        "class A(metaclass=M): ...\n",
+        "class A:\n    __dict__ = d\n",
+        "import numpy as np\nnp.testing.decorate_methods(x, keep)\n",
     ],
 )
 def test_reflection_by_other_means_is_noted(text):
     compile(text, "decoder.py", "exec")
     assert any(found(text))
+
+
+def test_a_module_that_cannot_be_searched_hides_nothing_in_the_others():
+    number = "0x" + "f" * 4000  # Python refuses to write it in decimals
+    for harmful in (f"@same({number})\ndef f(x): ...\n", f"def f(x):\n    return {number} + x\n"):
+        sources = {"pe": harmful, "decoder": f"{HEAD}F.scaled_dot_product_attention\n"}
+        findings, _ = check_modules(sources, {"known": {}})
+        assert any(finding.forbidden for module, finding in findings if module == "decoder"), harmful
