@@ -41,7 +41,7 @@ CLAIMS: dict[str, list[Claim]] = {
             "see-trained",
             r"head 2: .* at most 0\.86 from ▁the to ▁king",
             "see-reading",
-            r"second `▁the` puts a weight of 0\.86 on `▁king`",
+            r"`▁the` puts a weight of 0\.86 on `▁king`",
         ),
         ("lists-shown", r"\blist 0 nothing True True RuntimeError", "lists-reading", r"on a GPU the first call fails"),
     ],
