@@ -127,7 +127,7 @@ LEADING_OR_OWN = _words(
 )
 USUAL_PRIVATE = _words("_version _parameters _buffers _modules _replace _asdict _fields")  # of tensors, modules, tuples
 # Only noted, since other objects may have attributes of these names.
-MODULES_BEHIND = {"sys", "gc", "inspect", "ops", "attrgetter", "methodcaller", "obj", "register", "decorate_methods"}
+MODULES_BEHIND = {"sys", "gc", "inspect", "ops", "attrgetter", "methodcaller", "obj", "register"}
 USUAL_DUNDERS = _words(
     """__init__ __call__ __name__ __class__ __doc__ __version__ __len__ __getitem__ __setitem__ __iter__ __next__
     __repr__ __str__ __enter__ __exit__ __eq__ __post_init__ __qualname__ __setattr__ __add__ __mul__ __matmul__

@@ -112,6 +112,8 @@ def check_modules(
 
 
 ASSEMBLED = (ast.BinOp, ast.JoinedStr, ast.Subscript, ast.Call)  # what `fold` may evaluate
+# The nodes of `nn.Linear`, `(A, B)` and `A | None`.
+NAMES_OF_CLASSES = (ast.Name, ast.Attribute, ast.Tuple, ast.BinOp, ast.BitOr, ast.Constant, ast.expr_context)
 VALUES = (ast.Name, ast.Attribute, ast.IfExp, ast.BoolOp, ast.NamedExpr)  # expressions that may refer to a library
 # Positions in which a value is not stored anywhere, or in which the enclosing node is examined instead.
 WITHOUT_VALUE: set[tuple[type[ast.AST], str]] = {
@@ -245,7 +247,8 @@ class Search:
 
     def _FunctionDef(self, node: ast.FunctionDef) -> None:
         hints = [node.returns, *(child.annotation for child in ast.walk(node.args) if isinstance(child, ast.arg))]
-        self.asked |= {id(child) for hint in hints if hint for child in ast.walk(hint)}
+        for hint in filter(None, hints):
+            self._only_classes(hint)
         if node.name in HOOKS:
             self.report(node, f"{node.name} intercepts comparisons or operations", forbidden=False)
 
@@ -401,8 +404,9 @@ class Search:
         if "builtins.vars" in called and node.args and self._foreign(self.names.resolve(node.args[0])):
             self.report(node, "vars() of a library leads from strings to names")
         self._arguments(node, called)
-        if isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "issubclass") and len(node.args) == 2:
-            self.asked |= {id(child) for child in ast.walk(node.args[1])}
+        function = node.func.id if isinstance(node.func, ast.Name) else ""
+        if function in {"isinstance", "issubclass"} - self.names.bound and len(node.args) == 2:
+            self._only_classes(node.args[1])
         options = {keyword.arg for keyword in node.keywords}
         if "eval_str" in options or (None in options and "inspect.signature" in called):
             self.report(node, "eval_str evaluates annotations, which may be strings", forbidden=False)
@@ -413,8 +417,8 @@ class Search:
                 self.report(node, COMPUTED, forbidden=False)
             else:
                 self._by_name(node, node.args[0], node.args[1])
-        function = node.func.func if isinstance(node.func, ast.Call) else node.func
-        if isinstance(function, ast.Name) and function.id == "type" and len(node.args) > 1:
+        called_twice = isinstance(node.func, ast.Call) and getattr(node.func.func, "id", "") == "type"
+        if (function == "type" or called_twice) and len(node.args) > 1:
             self.report(node, "a class is created by a call", forbidden=False)
         if isinstance(node.func, ast.Call) and "dataclasses.dataclass" in self.names.resolve(node.func.func):
             self.report(node, "dataclass is called with a class", forbidden=False)
@@ -422,6 +426,12 @@ class Search:
             self._method(node, node.func, options)
         if isinstance(node.func, ast.Attribute) and "builtins.globals" in self._called(node.func.value):
             self.report(node, "globals() leads from strings to names")
+
+    def _only_classes(self, node: ast.expr) -> None:
+        """Let classes be named where nothing is done with them. A call inside is judged as anywhere else."""
+        nodes = list(ast.walk(node))
+        if all(isinstance(each, NAMES_OF_CLASSES) for each in nodes):
+            self.asked |= set(map(id, nodes))
 
     def _method(self, node: ast.Call, method: ast.Attribute, options: set[str | None]) -> None:
         """Check methods that read attributes by strings, or create code and classes."""

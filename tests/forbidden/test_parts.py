@@ -329,3 +329,18 @@ def test_a_question_about_a_forbidden_class_is_only_noted(text, workers):
     found = check_submission(Submission("", {**SOURCES, "layers": SOURCES["layers"] + text}), VARIANTS, workers)
     assert not found.forbidden
     assert any("LayerNorm" in note for note in found.review)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(x): return isinstance(x, F.layer_norm(x, (4,)))\n",
+        "def f(x): return isinstance(x, (y := nn.LayerNorm))\n",
+        "def isinstance(x, y): return y\ndef f(x): return isinstance(x, nn.LayerNorm)\n",
+        "def f(x: F.layer_norm(X, (4,))): ...\n",
+    ],
+)
+def test_a_use_that_looks_like_a_question_is_forbidden(text, workers):
+    before = "import torch.nn.functional as F\n"
+    sources = {**SOURCES, "layers": before + SOURCES["layers"] + text}
+    assert check_submission(Submission("", sources), VARIANTS, workers).forbidden

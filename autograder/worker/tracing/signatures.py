@@ -18,7 +18,7 @@ def signature(tensor: torch.Tensor) -> tuple[float, ...]:
     """Return eight numbers that identify a tensor.
 
     The first four are means that ignore the order of the elements; the fifth is the number of elements. Two more means
-    depend on the order, and the last number stands for the shape.
+    depend on the order, and the last number identifies the shape.
 
     The elements are first squeezed into (-1, 1), like x / (1 + |x|). So -inf, -1e9 and the lowest number of a data type
     all count as -1. Near zero, the map behaves like sqrt(|x|), so that small numbers, such as variances, differ. Axes
