@@ -10,7 +10,7 @@ import course
 from autograder.authoring.packing.handout import contents
 from autograder.authoring.release import secret_lines
 from autograder.authoring.site.check_pages import broken_links, external_links, solution_lines
-from autograder.authoring.site.run_notebooks import WIDGET, digest_of, still_widget, without_solution
+from autograder.authoring.site.run_notebooks import WIDGET, digest_of, still_widget, with_outputs, without_solution
 from autograder.authoring.site.write_sources import (
     assignment_page,
     library_page,
@@ -117,12 +117,46 @@ def test_the_reference_has_all_that_students_import_and_write():
 
 
 def test_outputs_are_kept_until_something_changes(monkeypatch: pytest.MonkeyPatch):
-    one = assignment("transformer")
-    before = digest_of(one)
-    assert digest_of(one) == before
+    one, name = assignment("transformer"), "2_pe.ipynb"
+    before = digest_of(one, name)
+    assert digest_of(one, name) == before
 
     def changed(chosen):
         return contents(chosen) | {"course/new.py": b""}
 
     monkeypatch.setattr("autograder.authoring.site.run_notebooks.contents", changed)
-    assert digest_of(one) != before
+    assert digest_of(one, name) != before
+
+
+def test_a_changed_text_needs_no_new_run_and_changed_code_does(monkeypatch: pytest.MonkeyPatch):
+    one, name = assignment("transformer"), "2_pe.ipynb"
+    before, read = digest_of(one, name), nbformat.read
+
+    def with_a_change(kind: str):
+        def changed(path, as_version):
+            notebook = read(path, as_version)
+            next(cell for cell in notebook.cells if cell.cell_type == kind).source += "\nnew"
+            return notebook
+
+        return changed
+
+    monkeypatch.setattr("nbformat.read", with_a_change("markdown"))
+    assert digest_of(one, name) == before
+    monkeypatch.setattr("nbformat.read", with_a_change("code"))
+    assert digest_of(one, name) != before
+
+
+def test_outputs_of_an_earlier_run_stand_below_todays_text():
+    cells = [nbformat.v4.new_markdown_cell("old", id="text"), nbformat.v4.new_code_cell("1 + 1", id="sum")]
+    run = nbformat.v4.new_notebook(cells=cells)
+    cells[1].outputs = [nbformat.v4.new_output("execute_result", data={"text/plain": "2"})]
+    today = nbformat.v4.new_notebook(
+        cells=[
+            nbformat.v4.new_markdown_cell("new", id="text"),
+            nbformat.v4.new_markdown_cell("more", id="more"),
+            nbformat.v4.new_code_cell("1 + 1", id="sum"),
+        ]
+    )
+    shown = with_outputs(today, run)
+    assert [cell.source for cell in shown.cells] == ["new", "more", "1 + 1"]
+    assert shown.cells[2].outputs[0]["data"] == {"text/plain": "2"}

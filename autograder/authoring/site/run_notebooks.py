@@ -4,6 +4,7 @@ Outputs may show the solution's results, but never its code, because the noteboo
 """
 
 import hashlib
+import json
 import os
 import shutil
 import tempfile
@@ -17,6 +18,7 @@ from autograder.authoring.release import TRIVIAL, secret_lines
 from autograder.manifest import Assignment
 from course.errors import UserError
 from course.location import course_folder
+from course.update import RECORD
 
 SECONDS = 2400  # for a training cell on a busy machine
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -36,9 +38,8 @@ def executed(
         UserError: if a notebook fails.
     """
     wanted = [
-        (assignment, name, cache / f"{assignment.name}-{Path(name).stem}-{digest}.ipynb")
+        (assignment, name, cache / f"{assignment.name}-{Path(name).stem}-{digest_of(assignment, name)}.ipynb")
         for assignment in chosen
-        for digest in (digest_of(assignment),)
         for name in assignment.notebooks
         if only in f"{assignment.name}/{name}"
     ]
@@ -47,30 +48,51 @@ def executed(
         yield from pool.map(_cached, wanted)
 
 
-def digest_of(one: Assignment) -> str:
-    """Return a digest of all files that an assignment's notebooks can read: the handout and the solution."""
-    files = {name: data for name, data in contents([one]).items() if not name.startswith("docs/")}
-    files |= {f"solution/{module}": (one.solution / f"{module}.py").read_bytes() for module in one.modules}
+def digest_of(assignment: Assignment, name: str) -> str:
+    """Return a digest of what a notebook's outputs depend on: its code cells, the handout and the solution."""
+    files = contents([assignment])
+    files = {path: data for path, data in files.items() if not path.startswith("docs/") and not path.endswith(".ipynb")}
+    del files[RECORD]  # digests of the others, texts included
+    for module in assignment.modules:
+        files[f"solution/{module}"] = (assignment.solution / f"{module}.py").read_bytes()
+    cells = _released(assignment, name).cells
+    files["cells"] = json.dumps([[cell.id, cell.source] for cell in cells if cell.cell_type == "code"]).encode()
     digest = hashlib.sha256()
-    for name, data in sorted(files.items()):
-        digest.update(name.encode() + hashlib.sha256(data).digest())
+    for path, data in sorted(files.items()):
+        digest.update(path.encode() + hashlib.sha256(data).digest())
     return digest.hexdigest()[:16]
 
 
+def _released(assignment: Assignment, name: str) -> Any:
+    import nbformat
+
+    return nbformat.read(assignment.released / name, as_version=4)
+
+
 def _cached(wanted: tuple[Assignment, str, Path]) -> tuple[Assignment, str, Any]:
-    """Return a notebook with its outputs, from the cache if possible."""
+    """Return a notebook of today's release with its outputs, which come from the cache if possible."""
     import nbformat
 
     assignment, name, kept = wanted
     if not kept.exists():
         print(f"running {assignment.name}/{name} ...", flush=True)
-        notebook = _run(assignment.released / name, assignment)
+        run = _run(assignment.released / name, assignment)
         for old in kept.parent.glob(f"{assignment.name}-{Path(name).stem}-*.ipynb"):
             old.unlink()
         partial = kept.with_suffix(".partial")
-        nbformat.write(notebook, partial)
+        nbformat.write(run, partial)
         partial.replace(kept)
-    return assignment, name, nbformat.read(kept, as_version=4)
+    return assignment, name, with_outputs(_released(assignment, name), nbformat.read(kept, as_version=4))
+
+
+def with_outputs(notebook: Any, run: Any) -> Any:
+    """Return a notebook with the outputs of an earlier run of the same code cells; its text may have changed since."""
+    done = {cell.id: cell for cell in run.cells if cell.cell_type == "code"}
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = done[cell.id].outputs, done[cell.id].execution_count
+    notebook.metadata = run.metadata
+    return notebook
 
 
 def _run(source: Path, assignment: Assignment) -> Any:
