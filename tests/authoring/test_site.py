@@ -10,7 +10,14 @@ import course
 from autograder.authoring.packing.handout import contents
 from autograder.authoring.release import secret_lines
 from autograder.authoring.site.check_pages import broken_links, external_links, solution_lines
-from autograder.authoring.site.run_notebooks import WIDGET, digest_of, still_widget, with_outputs, without_solution
+from autograder.authoring.site.run_notebooks import (
+    WIDGET,
+    digest_of,
+    digest_of_files,
+    still_widget,
+    with_outputs,
+    without_solution,
+)
 from autograder.authoring.site.write_sources import (
     assignment_page,
     library_page,
@@ -117,33 +124,29 @@ def test_the_reference_has_all_that_students_import_and_write():
 
 
 def test_outputs_are_kept_until_something_changes(monkeypatch: pytest.MonkeyPatch):
-    one, name = assignment("transformer"), "2_pe.ipynb"
-    before = digest_of(one, name)
-    assert digest_of(one, name) == before
+    one = assignment("transformer")
+    before = digest_of_files(one)
+    assert digest_of_files(one) == before
 
-    def changed(chosen):
-        return contents(chosen) | {"course/new.py": b""}
+    def changed(new):
+        return lambda chosen: contents(chosen) | new
 
-    monkeypatch.setattr("autograder.authoring.site.run_notebooks.contents", changed)
-    assert digest_of(one, name) != before
+    monkeypatch.setattr("autograder.authoring.site.run_notebooks.contents", changed({"course/new.py": b""}))
+    assert digest_of_files(one) != before
+    texts = {"docs/new.md": b"", "notebooks/transformer/2_pe.ipynb": b""}
+    monkeypatch.setattr("autograder.authoring.site.run_notebooks.contents", changed(texts))
+    assert digest_of_files(one) == before
 
 
-def test_a_changed_text_needs_no_new_run_and_changed_code_does(monkeypatch: pytest.MonkeyPatch):
-    one, name = assignment("transformer"), "2_pe.ipynb"
-    before, read = digest_of(one, name), nbformat.read
-
-    def with_a_change(kind: str):
-        def changed(path, as_version):
-            notebook = read(path, as_version)
-            next(cell for cell in notebook.cells if cell.cell_type == kind).source += "\nnew"
-            return notebook
-
-        return changed
-
-    monkeypatch.setattr("nbformat.read", with_a_change("markdown"))
-    assert digest_of(one, name) == before
-    monkeypatch.setattr("nbformat.read", with_a_change("code"))
-    assert digest_of(one, name) != before
+def test_a_changed_text_needs_no_new_run_and_changed_code_does(tmp_path: Path):
+    notebook = nbformat.read(assignment("transformer").released / "2_pe.ipynb", as_version=4)
+    nbformat.write(notebook, tmp_path / "a.ipynb")
+    before = digest_of("files", tmp_path / "a.ipynb")
+    for kind, same in (("markdown", True), ("code", False)):
+        next(cell for cell in notebook.cells if cell.cell_type == kind).source += "\nnew"
+        nbformat.write(notebook, tmp_path / "a.ipynb")
+        assert (digest_of("files", tmp_path / "a.ipynb") == before) is same
+    assert digest_of("other files", tmp_path / "a.ipynb") != before
 
 
 def test_outputs_of_an_earlier_run_stand_below_todays_text():

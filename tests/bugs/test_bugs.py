@@ -1,6 +1,7 @@
 """A sample of the corpus: how many lines are named, and that the claims about them are true.
 
-The limits are those of the version that is reported in README.md, with some room for one bug more or less.
+When the limits were set, 28 of the 48 single bugs in the sample that fail a test had the exact line (58 %; in the
+whole corpus 62 %), and one of the 60 verdicts made a false claim. The limits leave room for one bug.
 """
 
 from collections import Counter
@@ -15,7 +16,7 @@ from tests.bugs import ablate
 from tests.bugs.corpus import bugs, chosen_bugs, program
 from tests.bugs.judge import visible_outcome
 
-SAMPLE = 24
+SAMPLE = 60
 
 
 @pytest.fixture(scope="module")
@@ -26,12 +27,12 @@ def outcomes(workers):
 def test_most_lines_are_named(outcomes):
     named = [one for one in outcomes if one.visible == "fails" and not one.double]
     count = Counter(one.lines for one in named)
-    assert count["exact"] >= 0.6 * len(named), count
+    assert count["exact"] >= 0.56 * len(named), count
 
 
 def test_few_claims_are_false(outcomes):
     wrong = [one for one in outcomes if one.false]
-    assert len(wrong) <= 0.13 * len(outcomes), [(one.id, one.false) for one in wrong]
+    assert len(wrong) <= 0.034 * len(outcomes), [(one.id, one.false) for one in wrong]
 
 
 def test_every_bug_fits_and_changes_the_syntax_tree():

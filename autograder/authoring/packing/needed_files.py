@@ -1,6 +1,7 @@
 """The files that a handout needs besides the engine: the `course` modules, pages and pictures that it uses."""
 
 import ast
+import functools
 import json
 import posixpath
 import re
@@ -55,20 +56,23 @@ def _used(path: str, data: bytes) -> Iterator[str]:
         yield from NAMED.findall(data.decode())
 
 
-def _imported(text: str) -> Iterator[str]:
+@functools.cache
+def _imported(text: str) -> frozenset[str]:
+    names: set[str] = set()
     try:
-        tree = parse(text)
+        tree = parse(text) if "course" in text else ast.Module([], [])
     except SyntaxError:  # a cell that shows invalid code
-        return
+        return frozenset()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.startswith("course."))
+            names |= {alias.name for alias in node.names if alias.name.startswith("course.")}
         elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "course":
-            names = [alias.name for alias in node.names]
-            yield node.module or ""
-            yield from (HOMES.get(name, "") if node.module == "course" else f"{node.module}.{name}" for name in names)
+            module = node.module or ""
+            imported = (alias.name for alias in node.names)
+            names |= {module, *(HOMES.get(name, "") if module == "course" else f"{module}.{name}" for name in imported)}
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):  # for separate processes
-            yield from NAMED.findall(node.value) if path_like(node.value) else ()
+            names |= {*NAMED.findall(node.value)} if path_like(node.value) else set()
+    return frozenset(names)
 
 
 def path_like(text: str) -> bool:

@@ -38,35 +38,41 @@ def executed(
         UserError: if a notebook fails.
     """
     wanted = [
-        (assignment, name, cache / f"{assignment.name}-{Path(name).stem}-{digest_of(assignment, name)}.ipynb")
+        (assignment, name, cache / f"{assignment.name}-{Path(name).stem}-{digest}.ipynb")
         for assignment in chosen
+        for files in (digest_of_files(assignment),)
         for name in assignment.notebooks
         if only in f"{assignment.name}/{name}"
+        for digest in (digest_of(files, assignment.released / name),)
     ]
     cache.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(jobs) as pool:
         yield from pool.map(_cached, wanted)
 
 
-def digest_of(assignment: Assignment, name: str) -> str:
-    """Return a digest of what a notebook's outputs depend on: its code cells, the handout and the solution."""
+def digest_of_files(assignment: Assignment) -> str:
+    """Return a digest of what all notebooks can read: the handout except for its texts, and the solution."""
     files = contents([assignment])
     files = {path: data for path, data in files.items() if not path.startswith("docs/") and not path.endswith(".ipynb")}
     del files[RECORD]  # digests of the others, texts included
     for module in assignment.modules:
         files[f"solution/{module}"] = (assignment.solution / f"{module}.py").read_bytes()
-    cells = _released(assignment, name).cells
-    files["cells"] = json.dumps([[cell.id, cell.source] for cell in cells if cell.cell_type == "code"]).encode()
     digest = hashlib.sha256()
     for path, data in sorted(files.items()):
         digest.update(path.encode() + hashlib.sha256(data).digest())
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()
 
 
-def _released(assignment: Assignment, name: str) -> Any:
+def digest_of(files: str, notebook: Path) -> str:
+    """Return a digest of a notebook's code cells and the files that they can read."""
+    cells = [[cell.id, cell.source] for cell in _read(notebook).cells if cell.cell_type == "code"]
+    return hashlib.sha256(json.dumps([files, cells]).encode()).hexdigest()[:16]
+
+
+def _read(notebook: Path) -> Any:
     import nbformat
 
-    return nbformat.read(assignment.released / name, as_version=4)
+    return nbformat.read(notebook, as_version=4)
 
 
 def _cached(wanted: tuple[Assignment, str, Path]) -> tuple[Assignment, str, Any]:
@@ -82,7 +88,7 @@ def _cached(wanted: tuple[Assignment, str, Path]) -> tuple[Assignment, str, Any]
         partial = kept.with_suffix(".partial")
         nbformat.write(run, partial)
         partial.replace(kept)
-    return assignment, name, with_outputs(_released(assignment, name), nbformat.read(kept, as_version=4))
+    return assignment, name, with_outputs(_read(assignment.released / name), _read(kept))
 
 
 def with_outputs(notebook: Any, run: Any) -> Any:
