@@ -52,7 +52,9 @@ grade: $(VENV)/installed
 
 # Where the shell forbids bytecode, each of the hundreds of processes of a test run would compile everything again.
 test: export PYTHONDONTWRITEBYTECODE =
-test: lint
+test: $(VENV)/installed-dev
+	$(RUN) -m ruff check
+	$(RUN) -m ruff format --check
 	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 # What needs no worker and no training. Between two edits this is enough; `make test` before a commit.
