@@ -12,6 +12,7 @@ from autograder.sandbox.remote_values import Gradients
 from autograder.sandbox.student_faults import NotStarted, Raised
 
 METHOD = "compute_scaled_dot_product_attention"
+PROJECT = "compute_mh_qkv_transformation"
 SIZES = (3, 5, 6, 7, 10, 12)  # of d_k: no powers of 4, for which the scale would be exact
 LARGE_LIMIT = 1e-3  # for scores near 760: a softmax in float32, as some write it, is accurate to 3e-5
 
@@ -129,8 +130,11 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
                 mha, _ = self.attention(H)
                 T_q, T_k = self.sizes(2)
                 for B in (1, H + (H == 1), T_q):
-                    inputs = self.inputs(B, T_q, T_k, mha)
-                    self.project(mha, inputs)
+                    results = self.project(mha, inputs := self.inputs(B, T_q, T_k, mha))
+            arguments = dict(zip("QKV", inputs.values(), strict=True))
+            gradients = [self.random(*result.shape) for result in results]
+            self.same_gradients(mha, arguments, gradients, "B T d_model", PROJECT)
+            self.keeps_arguments(mha.student, arguments, PROJECT)
         with self.part("attention"):
             for H in (self.pick(2, 3, 5), 1):
                 mha, d_k = self.attention(H)
@@ -145,14 +149,15 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
             name = "the output in training mode"
             self.same(lambda model: model(**inputs), self.train(mha), name, "B T_q d_model")
 
-    def project(self, mha: Twins, inputs: dict[str, np.ndarray]) -> None:
-        """Fail unless the queries, keys and values are correct."""
+    def project(self, mha: Twins, inputs: dict[str, np.ndarray]) -> Any:
+        """Fail unless the queries, keys and values are correct; return the correct ones."""
         # The reference comes first: known answers are in the order of the calls, whatever the student's code does.
         right = self.right(lambda model: model.compute_mh_qkv_transformation(*inputs.values()), mha.reference)
         actual = mha.student.compute_mh_qkv_transformation(*inputs.values())
         results = zip("qkv", self.items(actual, 3, "compute_mh_qkv_transformation"), right, strict=True)
         for name, tensor, expected in results:
             self.assert_tensor(tensor, expected, name, f"B H T_{'q' if name == 'q' else 'k'} d_k")
+        return right
 
     def test_mha_key_padding_mask(self):
         """Check masks of 0 and 1, large numbers at masked keys, and the gradients."""
