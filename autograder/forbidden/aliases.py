@@ -37,6 +37,7 @@ class Names:
     def __init__(self, nodes: Iterable[ast.AST]) -> None:
         self.known: dict[str, set[str]] = defaultdict(set)
         self.bound: set[str | None] = set()  # all names bound in any way, such as parameters
+        self.rebound: set[str | None] = set()  # those that are bound otherwise than by an import
         self.imported: dict[str, set[str]] = defaultdict(set)  # the meanings that come from an import
         self.assigned: dict[str, set[str]] = defaultdict(set)  # the meanings that come from an assignment
         self.elsewhere: set[str] = set()  # names that a function binds in a scope around it
@@ -50,6 +51,8 @@ class Names:
         first: set[int] = set()  # the first parameters of methods
         for node in nodes:
             self.bound.add(bound_by(node))
+            if not isinstance(node, ast.alias):
+                self.rebound.add(bound_by(node))
             if isinstance(node, (ast.Global, ast.Nonlocal)):
                 self.elsewhere |= set(node.names)
             if isinstance(node, ast.ClassDef):

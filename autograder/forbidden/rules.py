@@ -11,7 +11,7 @@ import importlib
 import json
 import re
 import sys
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from types import ModuleType
 from typing import Any
 
@@ -112,8 +112,11 @@ def check_modules(
 
 
 ASSEMBLED = (ast.BinOp, ast.JoinedStr, ast.Subscript, ast.Call)  # what `fold` may evaluate
-# The nodes of `nn.Linear`, `(A, B)` and `A | None`.
-NAMES_OF_CLASSES = (ast.Name, ast.Attribute, ast.Tuple, ast.BinOp, ast.BitOr, ast.Constant, ast.expr_context)
+# The nodes of `nn.Linear`, `(A, B)`, `A | None` and `dict[str, A]`.
+NAMES_OF_CLASSES = (
+    *(ast.Name, ast.Attribute, ast.Tuple, ast.List, ast.BinOp, ast.BitOr, ast.Subscript, ast.Constant),
+    ast.expr_context,
+)
 VALUES = (ast.Name, ast.Attribute, ast.IfExp, ast.BoolOp, ast.NamedExpr)  # expressions that may refer to a library
 # Positions in which a value is not stored anywhere, or in which the enclosing node is examined instead.
 WITHOUT_VALUE: set[tuple[type[ast.AST], str]] = {
@@ -166,10 +169,17 @@ class Search:
         self.found: dict[tuple[int, str], Finding] = {}
         self.place = Place(ast.Module([], []), "", ast.Module([], []), "")
         self.done: set[int] = set()  # nodes that were examined as part of another node
-        self.asked: set[int] = set()  # nodes in type hints and in the second argument of `isinstance`
+        self.asked: set[int] = set()  # nodes of classes that are only named, as in a type hint
+        self.hinted: set[str] = set()  # names read there
+        self.used: set[str] = set()  # names read anywhere else
 
     def run(self, places: Iterable[Place]) -> list[Finding]:
         rules = {kind: getattr(self, f"_{kind.__name__}") for kind in RULES}
+        places = list(places)
+        self.asked = {id(node) for place in places for node in self._only_named(place.node)}
+        for place in places:
+            if isinstance(place.node, ast.Name) and isinstance(place.node.ctx, ast.Load):
+                (self.hinted if id(place.node) in self.asked else self.used).add(place.node.id)
         if self.names.unfollowed:
             self.report(self.place.node, "has too many aliases to follow", forbidden=False)
         for self.place in places:
@@ -189,6 +199,24 @@ class Search:
         line = getattr(node, "lineno", 1)
         key = (line, what)
         self.found.setdefault(key, Finding(forbidden, line, self.place.scope[:LONGEST], what[:LONGEST], parts))
+
+    def _only_named(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Yield the nodes of classes with which nothing is done. A call inside is judged as anywhere else."""
+        named: list[ast.AST | None] = []
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            named = [node.returns]
+        elif isinstance(node, (ast.arg, ast.AnnAssign)):
+            named = [node.annotation]
+        elif isinstance(node, ast.MatchClass):
+            named = [node.cls]
+        elif isinstance(node, ast.Compare):
+            named = [node.left, *node.comparators]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2:
+            named = [node.args[1]] if node.func.id in {"isinstance", "issubclass"} - self.names.bound else []
+        for each in filter(None, named):
+            nodes = list(ast.walk(each))
+            if all(isinstance(inside, NAMES_OF_CLASSES) for inside in nodes):
+                yield from nodes
 
     def _foreign(self, origins: Iterable[str]) -> list[str]:
         """Return the origins that are outside the student's and the assignment's modules."""
@@ -246,9 +274,6 @@ class Search:
             self.report(node, "a class has a metaclass", forbidden=False)
 
     def _FunctionDef(self, node: ast.FunctionDef) -> None:
-        hints = [node.returns, *(child.annotation for child in ast.walk(node.args) if isinstance(child, ast.arg))]
-        for hint in filter(None, hints):
-            self._only_classes(hint)
         if node.name in HOOKS:
             self.report(node, f"{node.name} intercepts comparisons or operations", forbidden=False)
 
@@ -262,13 +287,15 @@ class Search:
         if node.level:
             return self.report(node, "a relative import: modules are imported by their bare names", forbidden=False)
         module = node.module or ""
+        only_named = [name for name in node.names if (name.asname or name.name) in self.hinted - self.used]
+        self.asked |= {id(node) if len(only_named) == len(node.names) else 0, *map(id, only_named)}
         self._module(node, module)
         for name in node.names:
             if name.name == "*":
                 if module.split(".")[0] not in self.modules:
                     self.report(node, f"all names of {module} are imported", forbidden=False)
             else:
-                self._member(node, module, name.name)
+                self._member(name, module, name.name)
                 if self.place.in_class:
                     self._kept(node, [f"{module}.{name.name}"])
         return None
@@ -340,16 +367,20 @@ class Search:
             self._member(node, origin, name)
         sets = isinstance(node, ast.Call) or isinstance(getattr(node, "ctx", None), ast.Store)
         if sets and (parts := [part for part in self.parts if part.endswith(f"({name})")]):
-            self.ready(node, name, forbidden=False, parts=parts)  # an argument that is set later, as an attribute
+            if name in self.defined | self.written:  # an attribute of a class of the student's
+                self.report(node, f"{name} is set, which is also an argument of a ready-made part", forbidden=False)
+            else:
+                self.ready(node, name, forbidden=False, parts=parts)  # an argument that is set later, as an attribute
         if name == "__class__" and isinstance(getattr(node, "ctx", None), ast.Store):
             self.report(node, "the class of an object is replaced", forbidden=False)
         own = name in self.defined or self.names.is_self(base)
-        unknown = not (foreign or self.names.is_self(base) or (origins and origins <= self.modules))
+        # Another value may have the name of an imported module: a parameter, or what `with`, `for` or `except` binds.
+        of_module = bool(origins) and origins <= self.modules and self._is_import(base)
+        unknown = not (foreign or self.names.is_self(base) or of_module)
         open_base = unknown and not own
         called = (type(self.place.parent), self.place.field) == (ast.Call, "func")
         if READY.fullmatch(name) or READY_OR_OWN.fullmatch(name):
             of_torch = any(origin.split(".")[0] == "torch" for origin in foreign)
-            of_module = bool(origins) and origins <= self.modules
             if not of_torch and not of_module and not (self.names.is_self(base) and name in self.written):
                 self.ready(node, name, name not in self.written, named(name, self.parts))
         elif name in LEADING_ATTRIBUTES or (name in LEADING_OR_OWN and not self.names.is_self(base)):
@@ -365,6 +396,10 @@ class Search:
             self.report(node, f"{name} is a private name of another object", forbidden=False)
         if not own and (name in FILES or (foreign and name in FILES_OF_LIBRARIES)):
             self.report(node, f"{name} opens a file", forbidden=False)
+
+    def _is_import(self, node: ast.expr) -> bool:
+        """Whether a name refers only to what is imported under it, everywhere in this module."""
+        return not (isinstance(node, ast.Name) and node.id in self.names.rebound)
 
     def _frame(self, node: ast.expr) -> None:
         """Allow code to read a string directly from a frame, without storing the frame itself."""
@@ -405,8 +440,6 @@ class Search:
             self.report(node, "vars() of a library leads from strings to names")
         self._arguments(node, called)
         function = node.func.id if isinstance(node.func, ast.Name) else ""
-        if function in {"isinstance", "issubclass"} - self.names.bound and len(node.args) == 2:
-            self._only_classes(node.args[1])
         options = {keyword.arg for keyword in node.keywords}
         if "eval_str" in options or (None in options and "inspect.signature" in called):
             self.report(node, "eval_str evaluates annotations, which may be strings", forbidden=False)
@@ -426,12 +459,6 @@ class Search:
             self._method(node, node.func, options)
         if isinstance(node.func, ast.Attribute) and "builtins.globals" in self._called(node.func.value):
             self.report(node, "globals() leads from strings to names")
-
-    def _only_classes(self, node: ast.expr) -> None:
-        """Let classes be named where nothing is done with them. A call inside is judged as anywhere else."""
-        nodes = list(ast.walk(node))
-        if all(isinstance(each, NAMES_OF_CLASSES) for each in nodes):
-            self.asked |= set(map(id, nodes))
 
     def _method(self, node: ast.Call, method: ast.Attribute, options: set[str | None]) -> None:
         """Check methods that read attributes by strings, or create code and classes."""
@@ -463,7 +490,7 @@ class Search:
         if text is not None:
             self._taken(node, base, text)
         if foreign and text is None:
-            self.report(node, "a name in a library is built from a string")
+            self.report(node, "a name in a library is built from a string", forbidden=False)
         elif foreign or self.names.resolve(base) & self.modules:
             self.report(node, f"a name in a module is given as the string {text!r}", forbidden=False)
         elif text is None and not _begins_plainly(name):

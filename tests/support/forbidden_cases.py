@@ -3,6 +3,9 @@
 HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
 
 FORBIDDEN = {
+    "imported for a hint and a call": "from torch.nn import Transformer\ndef f(x: Transformer): return Transformer()",
+    "called in a hint": "def f(x: nn.Transformer()): pass",
+    "parameter named like a module": "import mha\ndef f(mha): return mha.scaled_dot_product_attention(1)",
     "attention module": "a = nn.MultiheadAttention(8, 2)",
     "full path": "a = torch.nn.modules.activation.MultiheadAttention(8, 2)",
     "functional": "x = F.scaled_dot_product_attention(q, k, v)",
@@ -46,11 +49,6 @@ FORBIDDEN = {
     "getattr by join": "a = getattr(o, ''.join(['scaled_dot', '_product_', 'attention']))",
     "getattr backwards": "a = getattr(o, 'noitnettAdaehitluM'[::-1])",
     "getattr by format": "a = getattr(o, f'{\"Multi\"}headAttention')",
-    "getattr computed": "def f(name):\n    return getattr(nn, name)",
-    "getattr by bytes": "a = getattr(F, bytes([115, 100]).decode())",
-    "getattr by walrus": "a = getattr((m := nn), name)",
-    "getattr of one of two": "a = getattr(nn if q else F, name)",
-    "getattr in a loop": "for m in (nn, F):\n    getattr(m, name)",
     "eval": "a = eval('nn.' + name)",
     "exec": "exec('a = 1')",
     "exec by another name": "e = exec\ne('a = 1')",
@@ -88,6 +86,16 @@ FORBIDDEN = {
 }
 
 REVIEW = {
+    "getattr computed": "def f(name):\n    return getattr(nn, name)",
+    "getattr by bytes": "a = getattr(F, bytes([115, 100]).decode())",
+    "getattr by walrus": "a = getattr((m := nn), name)",
+    "getattr of one of two": "a = getattr(nn if q else F, name)",
+    "getattr in a loop": "for m in (nn, F):\n    getattr(m, name)",
+    "class in a hint": "def f(x: Optional[nn.MultiheadAttention]) -> dict[str, nn.Transformer]:\n    return x",
+    "class in a dataclass": "@dataclass\nclass A:\n    layers: list[nn.TransformerEncoderLayer]",
+    "class compared": "a = type(q) is nn.MultiheadAttention",
+    "class matched": "match q:\n    case nn.MultiheadAttention():\n        pass",
+    "class imported for a hint": "from torch.nn import Transformer\ndef f(x: Transformer): pass",
     "computed attributes of self": "class A:\n  def f(self, d):\n    for n in d: setattr(self, n, 1)",
     "attrgetter": "from operator import attrgetter\na = attrgetter('b')(nn)",
     "attrgetter by another module": "import typing\na = typing.operator.attrgetter('sys.modules')(typing)",

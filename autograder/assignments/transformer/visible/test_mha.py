@@ -83,7 +83,7 @@ class TestMultiHeadAttention(RelativeTestCase):
             self.check_attention("no_mask")
         self.warn_of_calls("no_mask", {})
         stored, mha = self.stored("no_mask"), self.attention()
-        self.warn_of_changes(mha, {name: stored[name] for name in "QKV"}, "compute_mh_qkv_transformation")
+        self.warn_of_side_effects(mha, {name: stored[name] for name in "QKV"}, "compute_mh_qkv_transformation")
         with self.only_warn(), self.student.unnoted():
             heads = {name: stored[name] for name in ("query", "key", "value")}
             mha = self.on_heads(heads)
