@@ -24,10 +24,11 @@ PARTS_OF_TORCH = {
 }
 # The modules of torch, by the last part of their names. Other names in torch may be passed around as values.
 MODULES_OF_TORCH = _words(
-    """activation amp attention autograd backends batchnorm clip_grad compiler container conv convert_parameters cpu
-    cuda distributions export fft func functional futures fx init instancenorm jit linalg loss lr_scheduler masked
-    modules mps nested nn normalization optim overrides parallel parametrizations parametrize pooling profiler random
-    return_types rnn signal sparse special storage testing transformer types utils"""
+    """F accelerator activation amp attention autograd backends batchnorm classes clip_grad compiler container conv
+    convert_parameters cpu cuda distributed distributions export fft func functional futures fx hub init instancenorm
+    jit library linalg loss lr_scheduler masked modules monitor mps multiprocessing nested nn normalization optim
+    overrides package parallel parametrizations parametrize pooling profiler quantization quasirandom random
+    return_types rnn serialization signal sparse special storage testing torch_version transformer types utils"""
 )
 PACKAGES_OF_TORCH = _words("torch.nn.modules torch.optim torch.utils")  # whose names in lower case are modules
 UNUSUAL_IN_TORCH = {f"torch.{name}" for name in _words("load jit fx export overrides serialization get_device_module")}
@@ -127,7 +128,7 @@ LEADING_OR_OWN = _words(
 )
 USUAL_PRIVATE = _words("_version _parameters _buffers _modules _replace _asdict _fields")  # of tensors, modules, tuples
 # Only noted, since other objects may have attributes of these names.
-MODULES_BEHIND = {"sys", "gc", "inspect", "ops", "attrgetter", "methodcaller", "obj", "register"}
+MODULES_BEHIND = {"sys", "gc", "inspect", "torch", "ops", "attrgetter", "methodcaller", "obj", "register"}
 USUAL_DUNDERS = _words(
     """__init__ __call__ __name__ __class__ __doc__ __version__ __len__ __getitem__ __setitem__ __iter__ __next__
     __repr__ __str__ __enter__ __exit__ __eq__ __post_init__ __qualname__ __setattr__ __add__ __mul__ __matmul__

@@ -86,6 +86,8 @@ FORBIDDEN = {
 }
 
 REVIEW = {
+    "a module of torch under a short name": "def f(home): return home\na = f(torch.functional.F)",
+    "torch behind a parameter": "def f(home): return home.torch",
     "getattr computed": "def f(name):\n    return getattr(nn, name)",
     "getattr by bytes": "a = getattr(F, bytes([115, 100]).decode())",
     "getattr by walrus": "a = getattr((m := nn), name)",
