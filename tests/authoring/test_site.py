@@ -14,6 +14,7 @@ from autograder.authoring.site.run_notebooks import (
     WIDGET,
     digest_of,
     digest_of_files,
+    readable,
     still_widget,
     with_outputs,
     without_solution,
@@ -112,7 +113,7 @@ def test_a_cell_that_shows_the_module_does_not_show_the_solution():
     honest = nbformat.v4.new_output("stream", name="stdout", text="0.5\n")
     assert without_solution(honest, secrets) is honest
     for output in (printed, result):
-        assert without_solution(output, secrets).text == "(Here you see what you have written.)\n"
+        assert without_solution(output, secrets).text == "(Not shown here: this output quotes the solution.)\n"
 
 
 def test_the_reference_has_all_that_students_import_and_write():
@@ -163,3 +164,24 @@ def test_outputs_of_an_earlier_run_stand_below_todays_text():
     shown = with_outputs(today, run)
     assert [cell.source for cell in shown.cells] == ["new", "more", "1 + 1"]
     assert shown.cells[2].outputs[0]["data"] == {"text/plain": "2"}
+
+
+def test_printed_pieces_stay_in_their_order_and_empty_boxes_go():
+    def stream(text: str):
+        return nbformat.v4.new_output("stream", name="stdout", text=text)
+
+    def shown(html: str):
+        return nbformat.v4.new_output("display_data", data={"text/html": html})
+
+    outputs = [
+        stream("one\n\n"),
+        stream("two\n"),
+        shown('<pre style="x"></pre>\n'),
+        shown("<p>a</p>"),
+        stream("three\n"),
+    ]
+    assert [output.get("text") or output.data["text/html"] for output in readable(outputs)] == [
+        "one\n\ntwo\n",
+        "<p>a</p>",
+        "three\n",
+    ]

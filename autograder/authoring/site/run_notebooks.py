@@ -6,6 +6,7 @@ Outputs may show the solution's results, but never its code, because the noteboo
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -21,6 +22,7 @@ from course.location import course_folder
 from course.update import RECORD
 
 SECONDS = 2400  # for a training cell on a busy machine
+EMPTY = re.compile(r"<pre[^>]*>\s*</pre>\s*")
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
@@ -96,9 +98,22 @@ def with_outputs(notebook: Any, run: Any) -> Any:
     done = {cell.id: cell for cell in run.cells if cell.cell_type == "code"}
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = done[cell.id].outputs, done[cell.id].execution_count
+            cell.outputs, cell.execution_count = readable(done[cell.id].outputs), done[cell.id].execution_count
     notebook.metadata = run.metadata
     return notebook
+
+
+def readable(outputs: Iterable[Any]) -> list[Any]:
+    """Join what was printed in pieces, in its order, and drop finished progress bars, which are empty boxes."""
+    shown: list[Any] = []
+    for output in outputs:
+        if EMPTY.fullmatch(output.get("data", {}).get("text/html", "")):
+            continue
+        if shown and output.output_type == "stream" and shown[-1].get("name") == output.name:
+            shown[-1].text += output.text
+        else:
+            shown.append(output)
+    return shown
 
 
 def _run(source: Path, assignment: Assignment) -> Any:
@@ -140,7 +155,9 @@ def without_solution(output: Any, secrets: Iterable[str]) -> Any:
     data = [text for text in output.get("data", {}).values() if isinstance(text, str)]
     texts = "\n".join([output.get("text", ""), *data])
     if any(line in texts for line in secrets):
-        return nbformat.v4.new_output("stream", name="stdout", text="(Here you see what you have written.)\n")
+        return nbformat.v4.new_output(
+            "stream", name="stdout", text="(Not shown here: this output quotes the solution.)\n"
+        )
     return output
 
 

@@ -13,7 +13,6 @@ exclude_patterns = ["_static"]
 
 # The notebooks have been run already. Nothing is loaded from the network: neither MathJax nor widget scripts.
 nb_execution_mode = "off"
-nb_merge_streams = True
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 mathjax_path = "mathjax/tex-chtml.js"
 myst_enable_extensions = ["dollarmath"]
