@@ -53,7 +53,7 @@ def executed(
 
 
 def digest_of_files(assignment: Assignment) -> str:
-    """Return a digest of what all notebooks can read: the handout except for its texts, and the solution."""
+    """Return a digest of the files that notebooks can read: the handout without its texts, and the solution."""
     files = contents([assignment])
     files = {path: data for path, data in files.items() if not path.startswith("docs/") and not path.endswith(".ipynb")}
     del files[RECORD]  # digests of the others, texts included

@@ -51,11 +51,11 @@ CLAIMS: dict[str, list[Claim]] = {
         ("see-bits", r"1\.677 bits per character; 6-grams 1\.937", "see-bits-reading", r"about 13 % fewer bits"),
     ],
     "4_generate.ipynb": [
-        ("filter-drawn", r"a time there\": .* top-k 5 5, top-p 0\.6 6\b", "filter-reading", r"top-p keeps 6 tokens"),
-        ("filter-drawn", r"him for a\": .* top-k 5 5, top-p 0\.6 62\b", "filter-reading", r"top-p keeps 62"),
+        ("filter-drawn", r"there\"[^\"]* top-k 5 +5\n +top-p 0\.6 +6\n", "filter-reading", r"top-p keeps 6 tokens"),
+        ("filter-drawn", r"him for a\"[^\"]* top-k 5 +5\n +top-p 0\.6 +62\n", "filter-reading", r"top-p keeps 62"),
         (
             "filter-drawn",
-            r"unchanged 2000, temperature 0\.5 1998,",
+            r"unchanged +2,000\n +temperature 0\.5 +1,998\n",
             "filter-reading",
             r"(?s)two\s+probabilities become so small",
         ),
@@ -215,7 +215,7 @@ def test_vit(handout, tmp_path, monkeypatch):
 def test_training(handout, tmp_path, monkeypatch):
     found = printed("7_training.ipynb", handout, tmp_path, monkeypatch)
     right = figures(found["without-run"])  # three seeds, then their mean
-    clipped, exploded = right["one large gradient"], right["the same, no clipping"]
+    clipped, exploded = (right[f"one large gradient, {how}"] for how in ("clipped", "not clipped"))
     assert all(one < other - 15 for one, other in zip(exploded, clipped, strict=True))  # without-read: more than 25
     assert max(right["as it should be"][:3]) - min(right["as it should be"][:3]) > 2
     said = quoted("7_training.ipynb", "without-read")
@@ -225,7 +225,9 @@ def test_training(handout, tmp_path, monkeypatch):
     with_seeds = [one - other for one, other in zip(right["no warm-up"], right["as it should be"], strict=True)][:3]
     assert min(with_seeds) < 0 < max(with_seeds)  # the text: three runs do not decide
     read = text_of(FOLDER / "7_training.ipynb", "without-read")
-    (costs,) = re.findall(r"costs (\d+) and (\d+) points with seeds 1 and 2, and \*gains\* (\d+) with seed 3", read)
+    (costs,) = re.findall(
+        r"costs about (\d+) and (\d+) points with seeds 1 and 2, and \*gains\* about (\d+) with seed 3", read
+    )
     changes = [one - other for one, other in zip(said["no warm-up"], said["as it should be"], strict=True)]
     assert changes == [-float(costs[0]), -float(costs[1]), float(costs[2])]
     assert float(re.findall(r"at first, ([\d.]+) after 60", found["own-batch-run"])[0]) < 0.2
@@ -278,5 +280,7 @@ def test_language_model(handout, tmp_path, monkeypatch):
     found = printed("3_lm.ipynb", handout, tmp_path, monkeypatch)
     assert "1.677 bits per character; 6-grams 1.937" in found["see-bits"]
     assert "The best n-gram model (6-grams)" in text_of(FOLDER / "3_lm.ipynb", "see-bits-reading")
+    assert "At 4 of 14 positions the likeliest is the true one" in found["see-next"]
+    assert "the true one at 4 of 14 positions" in text_of(FOLDER / "3_lm.ipynb", "see-attention")
     assert ngram_bits(read_tales("train"), read_tales("val"), 7) > 1.937  # the cell counts up to 6 only
     assert "Counting sequences of six characters gives 1.94" in text_of(FOLDER / "7_training.ipynb", "own-read")

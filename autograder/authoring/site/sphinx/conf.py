@@ -13,6 +13,7 @@ exclude_patterns = ["_static"]
 
 # The notebooks have been run already. Nothing is loaded from the network: neither MathJax nor widget scripts.
 nb_execution_mode = "off"
+smartquotes = False  # "..." stays as it is written
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 mathjax_path = "mathjax/tex-chtml.js"
 myst_enable_extensions = ["dollarmath"]
