@@ -124,7 +124,7 @@ def test_only_what_changed_is_graded_again(graded, tmp_path, capsys):
     shutil.copytree(graded.out, out)
     before = {path: path.stat().st_mtime_ns for path in (out / "results").iterdir()}
     assert batch(submissions, out) == 0
-    assert f"Graded 0 submissions in 0 s; {len(before)} had not changed" in capsys.readouterr().out
+    assert re.match(rf"Graded 0 submissions in \d+ s; {len(before)} had not changed", capsys.readouterr().out)
     with (submissions / "bob" / ASSIGNMENT.name / "mha.py").open("a", encoding="utf-8") as file:
         file.write("# one line more\n")
     (out / "feedback" / "carl.html").unlink()

@@ -18,8 +18,8 @@ This page compares the grader's tolerance with the deviations of correct code an
 for gradients it grows with the size of the numbers. `make tolerance` writes this page; `python -m autograder audit`
 fails if correct code or a mistake is within a factor of 10 of a tolerance.
 
-All correct programs for the assignments (with one thread and with two) and all known mistakes were run through the
-visible tests and one seed's hidden tests. For each mistake, the largest deviation counts; mistakes that show up in
+All correct programs for the assignments below (with one thread and with two) and all known mistakes were run through
+the visible tests and one seed's hidden tests. For each mistake, the largest deviation counts; mistakes that show up in
 other ways (a wrong shape, an exception, different tokens) are left out of the last two columns. Only code that cannot
 run in float64 uses float32.
 """
