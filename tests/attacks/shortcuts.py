@@ -1,6 +1,7 @@
 """Attacks that use a ready-made attention. All give the right values: only the source check stands against them.
 
-52 and 53 must be found. 54 are ways that no list of names covers; there at least a note must call a person.
+52 and 53 must be found. 54 are ways that no list of names covers; there at least a note must call a person. So it must
+where a name is computed while the program runs, as honest code does for a dtype; there a worker refuses the call.
 """
 
 from dataclasses import dataclass
@@ -130,6 +131,7 @@ BY_STRING = {
     "dir": ("attend = getattr(F, [name for name in dir(F) if name.startswith('scaled_d')][0])", "attend"),
     "compile": ("exec(compile('attend = F.scaled_dot' + '_product_attention', 'x', 'exec'))", "attend"),
 }
+REFUSED = {"getattr of letters", "dir"}  # noted in the text; the call costs its own function
 HIDDEN = {
     "subclasses": (
         (
@@ -204,7 +206,7 @@ class Shortcut(Attack):
 def shortcut(number: int, name: str, top: str, attend: str) -> Shortcut:
     top = "REST = '_dot_product_attention'\n" + top if "REST" in top else top
     text = ATTENTION.format(top=top, attend=f"{attend}({ARGUMENTS})")
-    return Shortcut(number, name, text, module="mha", tries=False, found=number < 54)
+    return Shortcut(number, name, text, module="mha", tries=False, found=number < 54 and name not in REFUSED)
 
 
 ATTACKS = [

@@ -149,9 +149,11 @@ def test_a_ready_made_attention_is_found(attack, world, workers):
     report = graded(workers, attack.module, attack.text)
     if attack.found or not report.review:
         assert {test.status for test in report.tests} == {"forbidden"}
-        # Found in the text, or noted there and refused when it is called: both name the line.
-        assert "mha.py:" in f"{report.tests[0].message} {report.review}"
+        assert "mha.py:" in report.tests[0].message
         assert report.points == 0
+    elif attack.name in shortcuts.REFUSED:
+        assert "mha.py:" in str(report.review)
+        assert {test.status for test in report.tests} == {"forbidden"}
     assert not report.faulty
     check_views(report, world)
 

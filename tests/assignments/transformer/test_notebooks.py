@@ -38,6 +38,7 @@ CLAIMS = {
         ("pieces-check", r"'▁sleep', 's'\] 1 / 1024", "pieces", r"= 1/1024"),
         ("pieces-check", r"'eps'\] 1 / 2097152", "pieces", r"= 1/2097152"),
         ("embedding-neighbours", r"Hund [^%]*?überlebt 0\.26", "embedding-neighbours-read", r"cosine of 0\.26"),
+        ("embedding-neighbours", r"drei [^%]*?▁Drei 0\.27", "embedding-neighbours-read", r"cosine of 0\.27"),
     ],
     "1_mha.ipynb": [
         (
@@ -61,6 +62,7 @@ CLAIMS = {
         ),
         ("trained-distance", r"queries 0 to 9: .* by 0\.53", "trained-reading", r"higher by 0\.53"),
         ("trained-distance", r"queries 20 to 29: .* by 0\.23", "trained-reading", r"by 0\.23 for"),
+        ("trained-distance", r"queries 30 to 39: .* by 0\.36", "trained-reading", r"it is 0\.36 again"),
         ("pictures-columns", r"59 of 96 clocks never", "pictures-columns", r"at clock 37"),
     ],
     "3_encoder.ipynb": [
