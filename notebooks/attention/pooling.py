@@ -89,8 +89,7 @@ def attention_pooling(
 
 
 class KernelRegression(nn.Module):
-    """Attention pooling with a learned width. Its only parameter is the logarithm of the width, so the width stays
-    positive whatever the optimiser does."""
+    """Attention pooling with a learned width, which stays positive: the only parameter is its logarithm."""
 
     def __init__(self, kernel: Kernel = gaussian, width: float = 1.0) -> None:
         super().__init__()
@@ -114,7 +113,7 @@ class KernelRegression(nn.Module):
         raise NotImplementedError("Stage 1: KernelRegression.forward is not written yet")
 
     def leave_one_out(self, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Predict each value from all *other* pairs, as if it were unknown.
+        """Predict each value from all other pairs, as if it were unknown.
 
         Key i is also query i. But pair i itself gets the weight 0, whatever the kernel; the other weights of the row
         sum to 1. Where the kernel reaches no other key, the nearest other keys share the weight, as in

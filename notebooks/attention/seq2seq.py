@@ -61,7 +61,7 @@ class AttentionDecoder(nn.Module):
         """Score the next token from everything that is known in a step.
 
         Args:
-            state: the *new* state, (..., h).
+            state: the new state, (..., h).
             context: (..., 2h).
             embedded: the embedded token of this step, (..., e).
 
@@ -77,7 +77,7 @@ class AttentionDecoder(nn.Module):
         """Take one step: read a token, attend to the source, compute the next state, and score the next token.
 
             context    the result of attention: the keys and values are the encoder's outputs, the query is the
-                       *previous* state, as in Bahdanau et al. (in Luong et al. 2015, the query is the new state)
+                       previous state, as in Bahdanau et al. (in Luong et al. 2015, the query is the new state)
             new state  from the GRU cell; its input is the embedded token, followed by the context
             logits     from `self.predict`, with the new state
 

@@ -72,8 +72,8 @@ def attribution(
     """Split a token's logit into the contributions of the embedding, each head and each feed-forward network.
 
     The last stream is a sum: the embedded tokens, the output of W_o in each layer (itself a sum over the heads), and
-    the output of each network. The final norm multiplies by its weight and divides by the root mean square *of the last
-    stream* (with the `eps` of the norm). Use this divisor for every contribution. Then the
+    the output of each network. The final norm multiplies by its weight and divides by the root mean square of the last
+    stream (with the `eps` of the norm). Use this divisor for every contribution. Then the
     contributions add up to the logit.
 
     Args:
@@ -110,7 +110,7 @@ def induction_score(weights: torch.Tensor, period: int) -> torch.Tensor:
 def ablate(model: LanguageModel, tokens: torch.Tensor, heads: Collection[tuple[int, int]]) -> torch.Tensor:
     """Run the model on tokens with some of its heads switched off.
 
-    The output of such a head is replaced by 0 *before* W_o mixes the heads; everything else is computed as usual, and
+    The output of such a head is replaced by 0 before W_o mixes the heads; everything else is computed as usual, and
     later layers see the difference. After the call, the model is unchanged.
 
     Args:

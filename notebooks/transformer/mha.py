@@ -69,8 +69,8 @@ class MultiHeadAttention(nn.Module):
             key: k, (B, H, T_k, d_k).
             value: v, (B, H, T_k, d_k).
             key_padding_mask: (B, T_k), or None. Row b marks the padded keys of sentence b, for all of its queries.
-            attention_mask: (1, T_q, T_k) or (B, T_q, T_k), or None. Entry [b, i, j] says whether query i may
-                attend to key j. For example, the causal mask of a decoder of length 4 is
+            attention_mask: (1, T_q, T_k) or (B, T_q, T_k), or None. Entry [b, i, j] is non-zero where query i may
+                not attend to key j. For example, the causal mask of a decoder of length 4 is
 
                     0 1 1 1
                     0 0 1 1
