@@ -22,7 +22,7 @@ Outcome = tuple[BaseException | None, int]  # the error that ended a part, and t
 NO_BOOLEANS = "A mask may consist of the numbers 0 and 1. Here booleans are needed: mask != 0, or mask.bool()."
 # For warnings: whether the hidden test of the same name grades them.
 GRADED = {
-    True: "This test does not grade it, but your instructor's hidden tests do.",
+    True: "This test does not grade it, but your instructor's hidden tests may.",
     False: "Nobody grades this: it costs no points.",
 }
 
