@@ -161,7 +161,7 @@ SOLVED = {
         ("see-differ-shown", r"different words, right 0\.59 0\.00 0\.19 ", "see-differ-read", r"scores lower than"),
         ("see-differ-shown", r"wrong, same words 0\.87 0\.00 0\.31 ", "see-differ-read", r"which is nonsense"),
         ("lengths-shown", r"GRU .* 5[567]\.\d, .* 16 and more: (2[89]|30)\.\d", "question-1", r"from 56 .* to 29,"),
-        ("lengths-shown", r"Transformer up to 8: 6[678]\.\d, .* more: 4[012]\.\d", "question-1", r"67 to 41 for the"),
+        ("lengths-shown", r"Transformer +up to 8: 6[678]\.\d, .* more: 4[012]\.\d", "question-1", r"67 to 41 for the"),
         ("see-batch", r"\b44 sentences: one by one", "see-differ-read", r"44 sentences costs more than a step for one"),
         ("see-batch", r"44 of 44 have the same tokens", "see-batch-read", r"The tokens are the same"),
     ],
