@@ -214,9 +214,8 @@ class Search:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2:
             named = [node.args[1]] if node.func.id in {"isinstance", "issubclass"} - self.names.bound else []
         for each in filter(None, named):
-            nodes = list(ast.walk(each))
-            if all(isinstance(inside, NAMES_OF_CLASSES) for inside in nodes):
-                yield from nodes
+            if all(isinstance(inside, NAMES_OF_CLASSES) for inside in ast.walk(each)):  # ends at the first other node
+                yield from ast.walk(each)
 
     def _foreign(self, origins: Iterable[str]) -> list[str]:
         """Return the origins that are outside the student's and the assignment's modules."""

@@ -77,7 +77,7 @@ EVERY = {
     "authoring/test_release.py::test_a_line_of_a_solution_is_found_in_a_notebook_of_another_assignment": 0,
     "grading/test_repeated_calls.py::test_a_bug_that_one_call_does_not_show_is_seen_with_every_seed": 6,
     "reports/test_review_file.py::test_one_class_has_one_version_of_the_tests": 0,
-    "grading/test_warnings.py::test_what_a_warning_says_of_hidden_tests_is_true": 6,
+    "grading/test_warnings.py::test_what_hidden_tests_take_points_for_is_warned_of": 6,
     "reports/test_watch.py::test_a_save_ends_a_loop_that_does_not_end": 0,
     "sandbox/test_timeout_location.py::test_a_stage_pays_the_whole_time_once": 0,
     "sandbox/test_timeout_location.py::test_further_calls_get_less_time": 2,
