@@ -77,7 +77,6 @@ TYPES = _words(
 )
 # They call or change objects whose names the search does not see, or evaluate strings.
 NOTED_IN = {
-    "operator": {"attrgetter", "methodcaller"},
     "testing": {"decorate_methods"},
     "numpy": {"ctypeslib", "f2py", "distutils", "core", "lib", "compat"},
 }
@@ -115,7 +114,8 @@ HOOKS = _words(
     """__match_args__ __instancecheck__ __subclasscheck__ __torch_function__ __torch_dispatch__ __array_interface__
     __array_struct__ __module__ __dict__ __reduce__ __reduce_ex__ __getstate__ __setstate__"""
 )
-INTERCEPTING = {"TorchDispatchMode", "TorchFunctionMode"}  # they hand every operation to their owner, in any module
+# In any module: they hand every operation to their owner, or read attributes by their names.
+NOTED_ANYWHERE = {"TorchDispatchMode", "TorchFunctionMode", "attrgetter", "methodcaller"}
 BY_NAME = {"getattr", "setattr", "delattr"}
 LEADING_ATTRIBUTES = _words(
     """__globals__ __builtins__ __subclasses__ __loader__ __spec__ f_globals f_builtins f_locals f_back

@@ -28,7 +28,6 @@ from autograder.forbidden.lists import (
     FORBIDDEN_IN,
     HARMLESS_IN,
     HOOKS,
-    INTERCEPTING,
     LEADING_ANYWHERE,
     LEADING_ATTRIBUTES,
     LEADING_OR_OWN,
@@ -37,6 +36,7 @@ from autograder.forbidden.lists import (
     MODULES_BEHIND,
     MODULES_OF_TORCH,
     NAMESPACES,
+    NOTED_ANYWHERE,
     NOTED_IN,
     OF_LIBRARIES,
     OF_TORCH,
@@ -335,7 +335,7 @@ class Search:
         if name in FORBIDDEN_IN.get(module.rpartition(".")[2], ()) or (harmless and name not in harmless):
             self.report(node, f"{path} gives indirect access to names")
         elif (
-            name in INTERCEPTING | NOTED_IN.get(module.rpartition(".")[2], set())
+            name in NOTED_ANYWHERE | NOTED_IN.get(module.rpartition(".")[2], set())
             or name not in USUAL_IN.get(module, {name})
             or _is_private(name)
         ):

@@ -7,7 +7,7 @@
 | edits to two lines fix the call | one of the two may be wrong |
 | an edit to one line fixes the call, but breaks another test | the line is probably wrong |
 | a suspect with correct inputs, where a known step, call or use is missing | the line is probably wrong |
-| a suspect with correct inputs, where nothing known is missing, or another function ran | the line may be wrong |
+| the same, where nothing known is missing, another function ran, or a loop did | the line may be wrong |
 | a suspect with inputs that may be right by chance | that line or the lines of its inputs may be wrong |
 | only masks or chosen positions differ from correct code, on at most two lines | one of them may be wrong |
 """
@@ -70,7 +70,7 @@ def arbitrate(suspects: Sequence[Suspect], repairs: Sequence[Repair]) -> Diagnos
 
 def _confidence(suspect: Suspect) -> Confidence:
     """The confidence in a suspect without a repair. A wrong value on its own may come from an untraced number."""
-    expects = suspect.kind in ("call", "discarded") or (suspect.step and not suspect.before and not suspect.runs_own)
+    expects = suspect.kind in ("call", "discarded") or (suspect.step and not suspect.before and not suspect.elsewhere)
     return Confidence.PROBABLE if expects else Confidence.POSSIBLE
 
 

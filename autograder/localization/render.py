@@ -73,8 +73,6 @@ def _why(diagnosis: Diagnosis) -> list[str]:
     if suspect.kind == "call":
         meant = f" with the inputs of {suspect.instead}" if suspect.instead else " with the wrong inputs"
         return [f"It calls {suspect.called}{meant}."]
-    if suspect.kind == "return":
-        return ["It returns the wrong value."]
     if suspect.step and suspect.before and not repair:
         return [f"Before this line, correct code computes {suspect.step}."]  # here it is missing or comes later
     return [f"Expected here: {suspect.step}."] if suspect.step else fixes

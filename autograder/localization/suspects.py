@@ -1,8 +1,9 @@
-"""Find the lines where a call goes wrong: they compute a wrong value from right ones, or pass or return a wrong value.
+"""Find the lines where a call goes wrong: they compute a wrong value from right ones, or pass a wrong value on.
 
 Each suspect is a line and its evidence. Suspects do not depend on each other.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -24,7 +25,7 @@ class Suspect:
     """A line that may be wrong, and why."""
 
     line: Line
-    kind: str  # "value", "call", "return", "discarded", "exception", "weak"
+    kind: str  # "value", "call", "discarded", "exception", "weak"
     node: int  # its position in the trace
     step: str = ""  # the named step expected there
     before: bool = False  # whether the step is missing before the line
@@ -32,7 +33,7 @@ class Suspect:
     instead: str = ""  # the neighbouring module to which these inputs belong
     sources: tuple[Line, ...] = ()  # lines of inputs that are right only by weak evidence
     founded: bool = True  # whether at least one of its inputs is certainly right
-    runs_own: bool = False  # whether another of the student's functions ran in it: the fault may be there
+    elsewhere: bool = False  # whether the fault may be in another line: see `_may_be_elsewhere`
 
 
 def find_suspects(alignment: Alignment, source: Source) -> list[Suspect]:
@@ -46,7 +47,6 @@ def find_suspects(alignment: Alignment, source: Source) -> list[Suspect]:
         suspect for number, suspect in calls.items() if inside.isdisjoint(around(trace, trace.calls[number].around))
     ]
     suspects += _wrong_values(alignment, given, inside)
-    suspects += _wrong_returns(alignment, given)
     suspects += _discarded(alignment, given, bare)
     if not suspects and alignment.trace.ending.raised_at and not given(alignment.trace.ending.raised_at):
         suspects.append(Suspect(alignment.trace.ending.raised_at, "exception", alignment.trace.size))
@@ -64,7 +64,7 @@ def _wrong_values(alignment: Alignment, given: Given, inside: set[int]) -> Itera
         inside: calls with wrong inputs; the wrong values inside them are consequences.
     """
     trace = alignment.trace
-    calling = {caller for line, caller in zip(trace.lines, trace.callers, strict=True) if line != caller}
+    elsewhere = _may_be_elsewhere(trace)
     for node in range(_last(alignment)):
         wrong = trace.made[node] and alignment.used[node] and not alignment.right[node] and not alignment.weak[node]
         if not wrong or not all(alignment.right[source] for source in trace.inputs[node]):
@@ -79,7 +79,15 @@ def _wrong_values(alignment: Alignment, given: Given, inside: set[int]) -> Itera
         step, before = _missing_step(alignment, node)
         weak, founded = _evidence(alignment, node)
         founded = (founded or bool(step or alignment.named_before(node))) and not _right_before(alignment, node)
-        yield Suspect(line, "value", node, step, before, sources=weak, founded=founded, runs_own=line in calling)
+        yield Suspect(line, "value", node, step, before, sources=weak, founded=founded, elsewhere=line in elsewhere)
+
+
+def _may_be_elsewhere(trace: Trace) -> set[Line | None]:
+    """Lines that do not compute a whole value: another function ran in them, or a loop computes it piece by piece."""
+    calling = {caller for line, caller in zip(trace.lines, trace.callers, strict=True) if line != caller}
+    count = Counter(zip(trace.lines, trace.callers, trace.operations, trace.around.tolist(), strict=True))
+    once = {line for (line, _, _, _), times in count.items() if times == 1}
+    return calling | ({line for line, *_ in count} - once)
 
 
 def _weak_values(alignment: Alignment, given: Given) -> Iterator[Suspect]:
@@ -226,23 +234,6 @@ def _meant(alignment: Alignment, call: Call, rows: tuple[int, ...]) -> str:
         if rows in reference.calls.get(path, ()) and path.rpartition(".")[0] == parent and (path, rows) not in made
     ]
     return beside[0] if rows and beside else ""
-
-
-def _wrong_returns(alignment: Alignment, given: Given) -> Iterator[Suspect]:
-    """The return statements whose values are right, but are not the values that correct code returns there."""
-    trace, reference = alignment.trace, alignment.reference
-    for call in trace.calls[: 10 * MOST]:
-        sets = reference.returns.get(call.path, ())
-        rows = tuple(alignment.row(node) for node in call.outputs)
-        line = call.returns
-        if not sets or line is None or given(line) or rows in sets or -1 in rows or not rows:
-            continue
-        if any(
-            len(expected) == len(rows) and all(row in (-2, wanted) for wanted, row in zip(expected, rows, strict=True))
-            for expected in sets
-        ):
-            continue
-        yield Suspect(line, "return", max(call.outputs) + 1)
 
 
 def _discarded(alignment: Alignment, given: Given, bare: Given) -> Iterator[Suspect]:

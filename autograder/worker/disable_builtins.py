@@ -20,11 +20,11 @@ from torch import nn
 from torch.nn import functional as F
 
 from autograder.forbidden.parts import named, part, plain
+from autograder.worker.attention_for_standins import attend
 from autograder.worker.ready_made_parts import FUSED, MODULES, WHY, ReadyMade
 
-USED = re.compile(r"\bnn\.(\w+)\b(?!\.)")  # modules of torch used in a stand-in's code; compiled before the forks
+USED = re.compile(r"\b(?:F|nn)\.(\w+)\b(?!\.)")  # ready-made parts used in a stand-in; compiled before the forks
 OF_TORCH = re.compile(r"\b(?:F|nn|torch)\.(\w+)")  # what a stand-in's code takes from torch
-FROM_STANDINS = re.compile(r"_?scaled_dot_product_\w*")  # operators that calls to F in a stand-in may use
 REFUSING = "__ready_made__"  # a name added to the globals of torch's functions
 
 
@@ -54,6 +54,7 @@ def _is_key(key: str) -> bool:
 def _functions() -> dict[str, list[FunctionType]]:
     """Return the Python functions of ready-made parts, keyed by the name of the class or function."""
     functions = {kind.__name__: _of_class(kind) for kind in MODULES}
+    functions["scaled_dot_product_attention"] = [attend]
     functions["multi_head_attention_forward"] = [
         function for function in (F.multi_head_attention_forward,) if isinstance(function, FunctionType)
     ]
@@ -75,8 +76,8 @@ CODES: list[tuple[str, FunctionType, CodeType]] = []  # name, function, and the 
 
 
 def prepare() -> None:
-    """Disable the parts that no stand-in of any stage uses, so that forks of this process need not do so."""
-    _take_kernels([operator for operator in OPERATORS if not FROM_STANDINS.match(operator[0])])
+    """Disable the fused operators, which no stand-in needs, and prepare the rest, so that forks have less to do."""
+    _take_kernels(OPERATORS)
     for name, functions in FUNCTIONS.items():
         for function in functions:
             function.__globals__[REFUSING] = refuse  # a new name would make each fork copy the whole table
@@ -84,14 +85,11 @@ def prepare() -> None:
 
 
 def disable(standins: Iterable[str]) -> None:
-    """Disable all ready-made parts except those used in one of these stand-ins."""
+    """Disable all ready-made parts written in Python except those used in one of these stand-ins."""
     if not CODES:
         prepare()
-    text = "\n".join(standins)
-    attends = "F.scaled_dot_product_attention" in text
-    kinds = FUNCTIONS.keys() & set(USED.findall(text))
-    kinds |= {"MultiheadAttention"} if kinds else set()  # the layers contain it
-    _take_kernels([] if attends else [operator for operator in OPERATORS if FROM_STANDINS.match(operator[0])])
+    kinds = FUNCTIONS.keys() & set(USED.findall("\n".join(standins)))
+    kinds |= {"MultiheadAttention"} if any(kind.startswith("Transformer") for kind in kinds) else set()
     for name, function, code in CODES:
         if name not in kinds:
             function.__code__ = code

@@ -25,6 +25,7 @@ from torch._ops import OpOverloadPacket
 from torch.nn import functional as F
 
 from autograder.forbidden.parts import plain
+from autograder.worker.attention_for_standins import attend
 
 ALLOWED: set[str] = set()  # parts that the manifest allows in a stage, see `parts_of_stage`
 # The code of stand-ins by id (a code object's names can be forged, its id cannot), and all names in its module.
@@ -37,7 +38,6 @@ FUSED = re.compile(
     r"_?(fused_)?scaled_dot_product\w*attention\w*|_?(native_|triton_)?multi_head_attention\w*|_triton_scaled\w*"
     r"|_transformer_encoder_layer_fwd|_(flash|efficient|cudnn)_attention_forward\w*"
 )
-OPERATORS = ("scaled_dot_product_attention", "_scaled_dot_product_attention_math")
 CALL = nn.Module._call_impl.__code__
 OWN_FILES = (os.path.dirname(__file__), torch.__path__[0])  # skipped frames: calls pass through hooks and modes
 
@@ -81,9 +81,8 @@ def forbid() -> None:
     places = {"F": F, "torch": torch, "torch._C._nn": torch._C._nn, "torch._C._VariableFunctions": copied}
     for title, place in places.items():
         for name in filter(FUSED.fullmatch, dir(place)):
-            setattr(place, name, refusing(getattr(place, name), f"{title}.{name}"))
-    for name in OPERATORS:
-        setattr(torch.ops.aten, name, refusing(getattr(torch.ops.aten, name), f"torch.ops.aten.{name}"))
+            function = attend if name == "scaled_dot_product_attention" else getattr(place, name)
+            setattr(place, name, refusing(function, f"{title}.{name}"))
     for kind in MODULES:
         for name, function in list(vars(kind).items()):
             if isinstance(function, FunctionType):

@@ -84,8 +84,17 @@ def test_a_line_that_called_another_function_of_the_student_says_so():
     trace = traced(attention(scale=8.0))
     called = replace(trace, callers=(None, None, None, line(3), *trace.callers[4:]))  # line 2 ran inside line 3
     right = reference(attention())
-    found = [find_suspects(align(one, right), Source({"mha.py": TEXT}))[0].runs_own for one in (trace, called)]
+    found = [find_suspects(align(one, right), Source({"mha.py": TEXT}))[0].elsewhere for one in (trace, called)]
     assert found == [False, True]
+
+
+def test_a_line_that_computes_pieces_in_a_loop_may_be_right():
+    """No piece equals a value of correct code, so the step that seems to be missing may follow after the loop."""
+    pieces = [Op("matmul", 2, (0, 1), part @ K.T) for part in Q.split(1)]
+    whole = Op("cat", 4, tuple(range(2, 2 + len(pieces))), SCORES * 2)
+    (found,) = find_suspects(align(traced([*GIVEN, *pieces, whole]), reference(attention())), Source({"mha.py": TEXT}))
+    assert found.line == line(2)
+    assert found.elsewhere
 
 
 def call(path, inputs, outputs, number):
@@ -144,8 +153,8 @@ def repair(number, breaks=""):
         ([VALUE], [repair(2)], [2], Confidence.PROBABLE),
         ([VALUE], [], [3], Confidence.POSSIBLE),
         ([STEP], [], [3], Confidence.PROBABLE),
-        ([replace(STEP, runs_own=True)], [], [3], Confidence.POSSIBLE),
-        ([replace(STEP, runs_own=True)], [repair(3)], [3], Confidence.PROVED),
+        ([replace(STEP, elsewhere=True)], [], [3], Confidence.POSSIBLE),
+        ([replace(STEP, elsewhere=True)], [repair(3)], [3], Confidence.PROVED),
         ([VALUE], [repair(3, "another test")], [3], Confidence.PROBABLE),
         ([], [repair(2), repair(4)], [2, 4], Confidence.POSSIBLE),
         ([WEAK], [], [8, 7], Confidence.POSSIBLE),
