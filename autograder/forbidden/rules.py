@@ -180,6 +180,10 @@ class Search:
         for place in places:
             if isinstance(place.node, ast.Name) and isinstance(place.node.ctx, ast.Load):
                 (self.hinted if id(place.node) in self.asked else self.used).add(place.node.id)
+        for assign in (place.node for place in places if isinstance(place.node, ast.Assign)):
+            names = {target.id if isinstance(target, ast.Name) else "" for target in assign.targets}
+            if names <= self.hinted - self.used and _only_classes(assign.value):  # such as KINDS = (A, B)
+                self.asked |= set(map(id, ast.walk(assign.value)))
         if self.names.unfollowed:
             self.report(self.place.node, "has too many aliases to follow", forbidden=False)
         for self.place in places:
@@ -214,7 +218,7 @@ class Search:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2:
             named = [node.args[1]] if node.func.id in {"isinstance", "issubclass"} - self.names.bound else []
         for each in filter(None, named):
-            if all(isinstance(inside, NAMES_OF_CLASSES) for inside in ast.walk(each)):  # ends at the first other node
+            if _only_classes(each):
                 yield from ast.walk(each)
 
     def _foreign(self, origins: Iterable[str]) -> list[str]:
@@ -548,6 +552,11 @@ class Search:
             self.report(node, f"the name of the ready-made part {name} is assembled from pieces")
         else:
             self._names_in(node, text)
+
+
+def _only_classes(node: ast.AST) -> bool:
+    """Whether an expression consists of names of classes; the search ends at the first other node."""
+    return all(isinstance(inside, NAMES_OF_CLASSES) for inside in ast.walk(node))
 
 
 def _is_private(name: str) -> bool:

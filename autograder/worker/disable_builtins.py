@@ -54,10 +54,9 @@ def _is_key(key: str) -> bool:
 def _functions() -> dict[str, list[FunctionType]]:
     """Return the Python functions of ready-made parts, keyed by the name of the class or function."""
     functions = {kind.__name__: _of_class(kind) for kind in MODULES}
-    functions["scaled_dot_product_attention"] = [attend]
-    functions["multi_head_attention_forward"] = [
-        function for function in (F.multi_head_attention_forward,) if isinstance(function, FunctionType)
-    ]
+    alone: dict[str, Any] = {"scaled_dot_product_attention": attend}
+    alone["multi_head_attention_forward"] = F.multi_head_attention_forward
+    functions |= {name: [value] for name, value in alone.items() if isinstance(value, FunctionType)}
     for place in ("quantizable", "quantized"):  # classes with their own forward method
         kind = getattr(getattr(getattr(torch.ao, "nn", None), place, None), "MultiheadAttention", None)
         functions[f"{place}.MultiheadAttention"] = _of_class(kind) if kind else []

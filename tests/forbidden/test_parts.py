@@ -322,6 +322,7 @@ for function in functions:
     [
         "def f(m): return isinstance(m, nn.LayerNorm)\n",
         "def f(m): return isinstance(m, (LayerNorm, torch.nn.LayerNorm))\n",
+        "KINDS = LayerNorm, nn.LayerNorm\ndef f(m): return isinstance(m, KINDS)\n",
         "def f(m: nn.LayerNorm | None = None) -> torch.nn.LayerNorm: ...\n",
     ],
 )
@@ -336,6 +337,8 @@ def test_a_question_about_a_forbidden_class_is_only_noted(text, workers):
     [
         "def f(x): return isinstance(x, F.layer_norm(x, (4,)))\n",
         "def f(x): return isinstance(x, (y := nn.LayerNorm))\n",
+        "KINDS = LayerNorm, nn.LayerNorm\ndef f(m): return isinstance(m, KINDS) and KINDS[1](4)(m)\n",
+        "kinds = (nn.LayerNorm(4), nn.LayerNorm)\ndef f(m): return isinstance(m, kinds)\n",
         "def isinstance(x, y): return y\ndef f(x): return isinstance(x, nn.LayerNorm)\n",
         "def f(x: F.layer_norm(X, (4,))): ...\n",
     ],
