@@ -51,6 +51,7 @@ def arbitrate(suspects: Sequence[Suspect], repairs: Sequence[Repair]) -> Diagnos
     partly = [repair for repair in partly if repair.line in by_line] or (partly if len(partly) == 1 else [])
     if partly:
         return _repaired(partly[0], by_line, Confidence.PROBABLE)
+    suspects = [suspect for suspect in suspects if suspect.kind != "return"]  # on its own, a return proves nothing
     discarded = [suspect for suspect in suspects if suspect.kind == "discarded"]
     unsure = ("exception", "weak")
     strong = discarded or [

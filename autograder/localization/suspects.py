@@ -1,4 +1,4 @@
-"""Find the lines where a call goes wrong: they compute a wrong value from right ones, or pass a wrong value on.
+"""Find the lines where a call goes wrong: they compute a wrong value from right ones, or pass or return a wrong value.
 
 Each suspect is a line and its evidence. Suspects do not depend on each other.
 """
@@ -25,7 +25,7 @@ class Suspect:
     """A line that may be wrong, and why."""
 
     line: Line
-    kind: str  # "value", "call", "discarded", "exception", "weak"
+    kind: str  # "value", "call", "return", "discarded", "exception", "weak"
     node: int  # its position in the trace
     step: str = ""  # the named step expected there
     before: bool = False  # whether the step is missing before the line
@@ -51,6 +51,7 @@ def find_suspects(alignment: Alignment, source: Source) -> list[Suspect]:
     if not suspects and alignment.trace.ending.raised_at and not given(alignment.trace.ending.raised_at):
         suspects.append(Suspect(alignment.trace.ending.raised_at, "exception", alignment.trace.size))
     suspects = suspects or list(_weak_values(alignment, given))
+    suspects += _wrong_returns(alignment, given)
     first: dict[Line, Suspect] = {}
     for suspect in sorted(suspects, key=lambda suspect: suspect.node):
         first.setdefault(suspect.line, suspect)
@@ -234,6 +235,23 @@ def _meant(alignment: Alignment, call: Call, rows: tuple[int, ...]) -> str:
         if rows in reference.calls.get(path, ()) and path.rpartition(".")[0] == parent and (path, rows) not in made
     ]
     return beside[0] if rows and beside else ""
+
+
+def _wrong_returns(alignment: Alignment, given: Given) -> Iterator[Suspect]:
+    """The return statements whose values are right, but are not the values that correct code returns there."""
+    trace, reference = alignment.trace, alignment.reference
+    for call in trace.calls[: 10 * MOST]:
+        sets = reference.returns.get(call.path, ())
+        rows = tuple(alignment.row(node) for node in call.outputs)
+        line = call.returns
+        if not sets or line is None or given(line) or rows in sets or -1 in rows or not rows:
+            continue
+        if any(
+            len(expected) == len(rows) and all(row in (-2, wanted) for wanted, row in zip(expected, rows, strict=True))
+            for expected in sets
+        ):
+            continue
+        yield Suspect(line, "return", max(call.outputs) + 1)
 
 
 def _discarded(alignment: Alignment, given: Given, bare: Given) -> Iterator[Suspect]:

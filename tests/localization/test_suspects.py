@@ -138,6 +138,7 @@ def test_only_a_discarded_tensor_is_suspected(value, found):
 
 VALUE, WEAK = Suspect(line(3), "value", 4), Suspect(line(8), "value", 9, sources=(line(7),))
 STEP = Suspect(line(3), "value", 4, step="the scores")
+RETURN = Suspect(line(9), "return", 12)
 GUESS = Suspect(line(5), "value", 9, founded=False)
 
 
@@ -157,8 +158,11 @@ def repair(number, breaks=""):
         ([replace(STEP, elsewhere=True)], [repair(3)], [3], Confidence.PROVED),
         ([VALUE], [repair(3, "another test")], [3], Confidence.PROBABLE),
         ([], [repair(2), repair(4)], [2, 4], Confidence.POSSIBLE),
+        ([RETURN], [repair(9)], [9], Confidence.PROVED),
+        ([VALUE, RETURN], [], [3], Confidence.POSSIBLE),
         ([WEAK], [], [8, 7], Confidence.POSSIBLE),
         ([GUESS], [], None, None),
+        ([RETURN], [], None, None),
         ([], [], None, None),
     ],
 )
