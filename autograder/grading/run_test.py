@@ -81,7 +81,7 @@ def run_test(
     started = time.monotonic()
     worth = stage.parts.get(name, {})
     error, printed = _outcome(case)
-    outcomes, ended = dict(case.outcomes), _of_parts(case, error, worth)
+    outcomes, ended, own_warnings = dict(case.outcomes), _of_parts(case, error, worth), case.warnings
     wrong = {part: stage.graded_by(name, part) for part, (part_error, _) in ended.items() if part_error is not None}
     refused = any(isinstance(part_error, Forbidden) for part_error, _ in ended.values())  # such code is not a slip
     if _no_fault(error) and not alone and not refused:
@@ -97,6 +97,8 @@ def run_test(
                     error, printed = new_error, printed + more
                 ended |= {part: again[part] for part in improved}
                 outcomes |= {part: case.outcomes[part] for part in improved if part in case.outcomes}
+                if {*used} & {stage.graded_by(name, part) for part in worth}:
+                    case.warnings = own_warnings  # about what the stand-ins replace
         elsewhere = stage.used_by(name) if case.warnings and not wrong else ()
         if elsewhere:  # is the warning graded elsewhere?
             passing = case.checks, case.outcomes, case.warnings

@@ -77,7 +77,9 @@ def _by_values(
         for number, (case, failure) in enumerate(ordered):
             suspected = find_suspects(case.alignment, case.source)
             share = len({later.recipe.digest for later, _ in ordered[number:]})
-            diagnosis = arbitrate(suspected, search.repairs(case, suspected, min(share, 3)))
+            # A return would draw the search to the end of the code: it only supports a repair.
+            start = [suspect for suspect in suspected if suspect.kind != "return"]
+            diagnosis = arbitrate(suspected, search.repairs(case, start, min(share, 3)))
             verdicts[case.test] = rendered(diagnosis or _of_form(case, failure.error), case, case.source)
     finally:
         search.close()

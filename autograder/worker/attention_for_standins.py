@@ -3,9 +3,10 @@
 import math
 
 import torch
+from torch.overrides import handle_torch_function, has_torch_function_variadic
 
 
-def attend(
+def scaled_dot_product_attention(
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,
@@ -26,6 +27,12 @@ def attend(
     Returns:
         (..., T_q, D_v); 0 for queries that may attend to nothing.
     """
+    if has_torch_function_variadic(query, key, value):  # a trace sees one operation, as in torch
+        return handle_torch_function(
+            scaled_dot_product_attention,
+            (query, key, value),
+            *(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa),
+        )
     dtype = torch.promote_types(query.dtype, torch.float32)  # as torch computes float16 and bfloat16
     if enable_gqa:
         key, value = (part.repeat_interleave(query.size(-3) // part.size(-3), dim=-3) for part in (key, value))

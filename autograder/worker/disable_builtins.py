@@ -20,7 +20,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from autograder.forbidden.parts import named, part, plain
-from autograder.worker.attention_for_standins import attend
+from autograder.worker.attention_for_standins import scaled_dot_product_attention
 from autograder.worker.ready_made_parts import FUSED, MODULES, WHY, ReadyMade
 
 USED = re.compile(r"\b(?:F|nn)\.(\w+)\b(?!\.)")  # ready-made parts used in a stand-in; compiled before the forks
@@ -54,9 +54,8 @@ def _is_key(key: str) -> bool:
 def _functions() -> dict[str, list[FunctionType]]:
     """Return the Python functions of ready-made parts, keyed by the name of the class or function."""
     functions = {kind.__name__: _of_class(kind) for kind in MODULES}
-    alone: dict[str, Any] = {"scaled_dot_product_attention": attend}
-    alone["multi_head_attention_forward"] = F.multi_head_attention_forward
-    functions |= {name: [value] for name, value in alone.items() if isinstance(value, FunctionType)}
+    for function in (scaled_dot_product_attention, F.multi_head_attention_forward):
+        functions[function.__name__] = [function] if isinstance(function, FunctionType) else []
     for place in ("quantizable", "quantized"):  # classes with their own forward method
         kind = getattr(getattr(getattr(torch.ao, "nn", None), place, None), "MultiheadAttention", None)
         functions[f"{place}.MultiheadAttention"] = _of_class(kind) if kind else []

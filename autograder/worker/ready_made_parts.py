@@ -25,7 +25,7 @@ from torch._ops import OpOverloadPacket
 from torch.nn import functional as F
 
 from autograder.forbidden.parts import plain
-from autograder.worker.attention_for_standins import attend
+from autograder.worker.attention_for_standins import scaled_dot_product_attention
 
 ALLOWED: set[str] = set()  # parts that the manifest allows in a stage, see `parts_of_stage`
 # The code of stand-ins by id (a code object's names can be forged, its id cannot), and all names in its module.
@@ -81,7 +81,8 @@ def forbid() -> None:
     places = {"F": F, "torch": torch, "torch._C._nn": torch._C._nn, "torch._C._VariableFunctions": copied}
     for title, place in places.items():
         for name in filter(FUSED.fullmatch, dir(place)):
-            function = attend if name == "scaled_dot_product_attention" else getattr(place, name)
+            own = name == scaled_dot_product_attention.__name__
+            function = scaled_dot_product_attention if own else getattr(place, name)
             setattr(place, name, refusing(function, f"{title}.{name}"))
     for kind in MODULES:
         for name, function in list(vars(kind).items()):

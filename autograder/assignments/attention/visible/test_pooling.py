@@ -21,6 +21,7 @@ class TestPooling(StageTestCase):
         for name in ("boxcar", "triangular", "epanechnikov"):
             with self.part(name):
                 self.assert_tensor(self.kernel(name)(stored["u"]), stored[name], f"{name}(u)", "n m")
+            self.warn_of_changes(self.kernel(name), {"u": stored["u"]})
 
     def pool(self, case: str, kernel: str) -> None:
         """Fail unless `attention_pooling` returns the stored tensors."""
@@ -52,6 +53,11 @@ class TestPooling(StageTestCase):
             inputs: dict[str, Any] = {name: stored[name] for name in ("queries", "keys", "values")}
             inputs |= {"kernel": self.kernel("gaussian"), "width": np.array(stored["width"])}
             check_gradients(self, self.student.pooling.attention_pooling, inputs)
+        with self.only_warn():
+            after = self.student.pooling.attention_pooling.arguments_after(**inputs)
+            for name in ("queries", "keys", "values"):
+                if not self.equal(after[name], inputs[name]):
+                    self.argument_changed(name)
 
     def differentiate(self, case: str, kernel: str) -> None:
         """Fail unless the gradient of the width is finite."""
@@ -80,13 +86,14 @@ class TestPooling(StageTestCase):
     def learn_width(
         self, model: Any, inputs: dict[str, Any], shapes: list[tuple[int, ...]], method: str | None = None
     ) -> None:
-        """Fail unless a gradient reaches the width."""
+        """Fail unless gradients reach the width and the values, which come last in `inputs`."""
         # All ones would not work: the sum of the weights does not depend on the width.
         chance = np.random.Generator(np.random.PCG64(1))
         outputs = [chance.standard_normal(shape) for shape in shapes]
-        gradient = model.gradients(outputs, method=method, **inputs).parameters.get("log_width")
-        if gradient is None or not np.any(gradient):
-            self.wrong("no gradient reaches log_width: does the computation leave the graph (.item(), ...)?")
+        found = model.gradients(outputs, method=method, **inputs)
+        for name, gradient in (("log_width", found.parameters.get("log_width")), ("values", found.inputs[-1])):
+            if gradient is None or not np.any(gradient):
+                self.wrong(f"no gradient reaches {name}: does the computation leave the graph (.item(), ...)?")
 
     def follow_width(self, stored: dict[str, Any], inputs: dict[str, Any]) -> None:
         """Fail unless each call uses the current value of `log_width`, which changes during training."""

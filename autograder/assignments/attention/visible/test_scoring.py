@@ -45,6 +45,7 @@ class TestScoring(AttendingTestCase):
             self.checks += 1
             if not self.close(after, scores):
                 self.argument_changed("scores")
+        self.warn_of_changes(softmax, softmax_of, batch=False)
 
     def attend(self, case: str, build: Callable[[float], Any]) -> None:
         """Fail unless an attention module returns the stored tensors, with and without lengths, and in training mode.

@@ -55,7 +55,7 @@ class TestTranslate(TrainedTestCase):
     def check_start_again(self) -> None:
         """Fail unless a small model can choose its start or padding token within a sentence and then continue.
 
-        The model cannot choose its end token.
+        The model cannot choose its end token. A second call, with the sentences in reverse order, keeps nothing.
         """
         stored = self.stored("tiny")
         special = {name: int(stored[f"again.{name}"]) for name in ("sos_idx", "pad_idx")}
@@ -67,6 +67,9 @@ class TestTranslate(TrainedTestCase):
         both = f"sos_idx = {special['sos_idx']} and pad_idx = {special['pad_idx']}"
         name = f"the tokens, with {both} in the middle,"
         self.assert_tensor(tokens, stored["again.tokens"], name, "B T")
+        again = {name: value[::-1].copy() for name, value in call.items()}
+        tokens = model.translate(**again, max_output_length=int(stored["max_output_length"]))
+        self.assert_tensor(tokens, stored["again.tokens"][::-1], "the tokens of the batch in reverse order", "B T")
 
     def test_sentence_bleu_extra_credit(self):
         """Compute BLEU from the n-grams, the number of shared n-grams, and the penalty for short translations."""

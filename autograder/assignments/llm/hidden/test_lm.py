@@ -46,7 +46,12 @@ class TestModernModel(LlmTestCase):
         with self.part("positions"):
             for past in (1, self.pick(7, 40), 500):
                 self.project(attention, self.random(2, 4, sizes["d_model"]), past)
-            self.keeps_arguments(attention.student, {"x": self.random(2, 3, sizes["d_model"]), "past": 2}, "project")
+            arguments = {"x": self.random(2, 3, sizes["d_model"]), "past": 2}
+            self.keeps_arguments(attention.student, arguments, "project")
+            d_head = sizes["d_model"] // sizes["num_heads"]
+            heads = (sizes[f"num_{kind}heads"] for kind in ("", "kv_", "kv_"))
+            outputs = [self.random(2, number, 3, d_head) for number in heads]
+            self.same_gradients(attention, arguments, outputs, "B T_new d_model", "project")
 
     def project(self, attention: Twins, x: np.ndarray, past: int) -> None:
         """Fail unless the queries, keys and values are correct."""

@@ -76,8 +76,9 @@ class TestFewBits(LlmTestCase):
     def test_unpack(self):
         """Check all 256 byte values."""
         packed = self.rng.permutation(256).astype(np.uint8).reshape(self.pick(4, 8), -1)
-        call = lambda m: m.quantise.unpack(packed)  # noqa: E731
-        self.assert_bytes(call(self.student), self.right(call, self.reference), "numbers", "out in")
+        for given in (packed, packed[::-1].copy()):
+            call = lambda m, given=given: m.quantise.unpack(given)  # noqa: E731
+            self.assert_bytes(call(self.student), self.right(call, self.reference), "numbers", "out in")
         self.keeps_arguments(self.student.quantise.unpack, {"packed": packed})
 
     def weight(self, name: str, shape: tuple[int, ...]) -> np.ndarray:

@@ -29,7 +29,7 @@ class TestTiles(CheckingTestCase):
             self.check_step(fresh, self.stored("hidden"), "a tile that one query may not see")
             stored = self.stored("after")
             self.check_step((stored["m"], stored["total"], stored["acc"]), stored, "the first keys that it may see")
-        arguments = dict(zip(("m", "total", "acc"), fresh, strict=True)) | {"scores": first["scores"], "v": first["v"]}
+        arguments = {name: self.stored("second")[name] for name in ("m", "total", "acc", "scores", "v")}
         self.warn_of_changes(self.student.flash.online_softmax_step, arguments)
 
     def check_step(self, state: tuple[np.ndarray, ...], stored: dict[str, np.ndarray], name: str) -> None:

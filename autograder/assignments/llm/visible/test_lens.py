@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from autograder.assignments.llm.visible.checks import CheckingTestCase
+from autograder.grading.side_effects import check_forgets
 
 MODEL: dict[str, Any] = {"vocab_size": 19, "d_model": 24, "num_layers": 2, "num_heads": 4, "num_kv_heads": 2}
 MODEL |= {"d_ff": 10, "windows": [None, 3]}
@@ -26,6 +27,8 @@ class TestLens(CheckingTestCase):
         stored = self.stored("run")
         logits = self.student.lens.logit_lens(self.model(), stored["stream"])
         self.assert_tensor(logits, stored["logits"], "the logits", "layers B T V")
+        with self.only_warn(), self.student.unnoted():  # each stream is read on its own
+            check_forgets(self, self.student.lens.logit_lens, {"model": self.model(), "stream": stored["stream"]})
 
     def test_attribution(self):
         """Split a token's logit into the contributions of the embedding, heads and networks."""
@@ -36,6 +39,12 @@ class TestLens(CheckingTestCase):
             with self.part(part):
                 shares = shares or self.items(self.student.lens.attribution(self.model(), *given), 3, "attribution")
                 self.assert_tensor(shares[number], stored[f"share_of_{part}"], f"the contributions of the {part}", axes)
+        with self.only_warn():
+            again = [np.flip(value, axis=min(1, value.ndim - 2)).copy() for value in given]  # the target is (B, T)
+            shares = self.items(self.student.lens.attribution(self.model(), *again), 3, "attribution")
+            for part, number, axes in SHARES:
+                name = f"the contributions of the {part}, with the batch in reverse order,"
+                self.assert_tensor(shares[number], np.flip(stored[f"share_of_{part}"], axis=-2), name, axes)
 
     def test_induction_score(self):
         """Score eight heads with random weights, and a head that always attends to the right position."""
@@ -45,6 +54,8 @@ class TestLens(CheckingTestCase):
             self.assert_tensor(score, stored["score"], "the score", "L H")
         with self.part("pattern"):
             self.check_pattern(9, 3)
+        arguments = {"weights": stored["weights"], "period": PERIOD}
+        self.warn_of_changes(self.student.lens.induction_score, arguments, batch=False)
 
     def check_pattern(self, T: int, period: int) -> None:
         """Fail unless the score is 1 only for the head that attends to the position after the last occurrence."""
@@ -66,3 +77,6 @@ class TestLens(CheckingTestCase):
             self.student.lens.ablate(model, stored["tokens"], ABLATED["several"])
             logits, _ = self.items(model(stored["tokens"]), 2, "forward")
             self.assert_restored(logits, stored["whole"])
+        arguments = {"model": model, "tokens": stored["tokens"], "heads": ABLATED["several"]}
+        with self.only_warn(), self.student.unnoted():
+            check_forgets(self, self.student.lens.ablate, arguments)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from autograder.assignments.llm.visible.checks import CheckingTestCase
 
 SIZES: dict[str, Any] = {"d_model": 24, "num_heads": 4, "num_kv_heads": 2}  # d_head is 6
@@ -88,3 +90,8 @@ class TestModernModel(CheckingTestCase):
         stored, model = self.stored("model"), self.student.lm.LanguageModel(**MODEL)
         model.load_state(self.stored("model_weights"))
         self.assert_tensor(model.loss(stored["tokens"]), stored["loss"], "the loss", "")
+        with self.only_warn():  # of the tokens whose logits are stored
+            logits, targets = stored["first"][:, :-1], stored["tokens"][:, 1:5, None]
+            right = np.log(np.exp(logits).sum(axis=-1)) - np.take_along_axis(logits, targets, axis=-1)[..., 0]
+            name = "the loss of the first five tokens, in a second call,"
+            self.assert_tensor(model.loss(stored["tokens"][:, :5]), np.asarray(right.mean()), name, "")

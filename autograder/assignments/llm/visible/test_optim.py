@@ -48,7 +48,8 @@ class TestOptimizers(CheckingTestCase):
                     stored = self.stored(f"{part}.{number}")
                     X = self.student.optim.orthogonalise(stored["G"], steps)
                     self.assert_tensor(X, stored["X"], "the result", "n m")
-        self.warn_of_changes(self.student.optim.orthogonalise, {"G": stored["G"], "steps": 5}, batch=False)
+        arguments = {"G": self.stored("wide.0")["G"], "steps": 5}
+        self.warn_of_changes(self.student.optim.orthogonalise, arguments, batch=False)
 
     def test_muon(self):
         """Take one Muon step, then three; train two groups with missing gradients and changing rates."""

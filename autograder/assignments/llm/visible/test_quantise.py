@@ -29,6 +29,8 @@ class TestFewBits(CheckingTestCase):
         stored = self.stored("given")
         weights = self.student.quantise.dequantise(stored["numbers"], stored["scales"])
         self.assert_tensor(weights, stored["weights"], "the weights", "out in")
+        arguments = {name: stored[name] for name in ("numbers", "scales")}
+        self.warn_of_changes(self.student.quantise.dequantise, arguments)
 
     def test_pack(self):
         """Pack two numbers from -8 to 7 into each byte."""
@@ -48,3 +50,4 @@ class TestFewBits(CheckingTestCase):
         linear = self.student.quantise.PackedLinear(**LINEAR)
         linear.load_state({name: given[name] for name in ("packed", "scales")})
         self.assert_tensor(linear(stored["x"]), stored["y"], "y", "B T out")
+        self.warn_of_side_effects(linear, {"x": stored["x"]})

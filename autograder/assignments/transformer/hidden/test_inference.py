@@ -192,7 +192,8 @@ class TestInference(ModelTestCase):
             where = real if "self_attn_padding_mask" in step else None
             name = "the output of a first step" if step["cache"] is None else "the output of one step"
             self.one_step(layer, {"x": x, **step}, name, where)
-        self.keeps_arguments(layer.student, {"x": x, **source, "cache": known}, "forward_one_step_ec")
+        arguments = {"x": x, **source, "self_attn_mask": some, "cache": known}
+        self.keeps_arguments(layer.student, arguments, "forward_one_step_ec")
 
     def one_step(self, layer: Twins, arguments: dict[str, Any], name: str, where: np.ndarray | None) -> None:
         """Fail unless one step of a layer is correct."""
@@ -247,6 +248,8 @@ class TestInference(ModelTestCase):
         self.step(stack, {**arguments, "cache": None}, L, real)
         # A random cache, to show whether it is used.
         arguments["cache"] = [self.random(H, T - 1, d_model) for _ in range(L)]
+        if source:
+            arguments |= self.source(H, T + 1, d_model)
         self.step(stack, arguments, L, real)
         self.keeps_arguments(stack.student, arguments, "forward_one_step_ec")
 

@@ -15,7 +15,7 @@ from autograder.assignments.transformer.trained import (
     small_weights,
 )
 from autograder.grading.graded_case import alike
-from autograder.grading.side_effects import KEPT_WHY
+from autograder.grading.side_effects import KEPT_WHY, check_forgets
 from course.text import edit_distance
 
 MOST = 1000  # tokens that are checked: a sentence of millions is an attack
@@ -55,8 +55,9 @@ class TestInference(TrainedTestCase):
                 self.check_second_call()
 
     def check_second_call(self) -> None:
-        """Fail unless a small model returns the same translations when the order of the sentences is reversed."""
+        """Fail unless a small model keeps its arguments, and translates sentences in reverse order in the same way."""
         model, _ = self.tiny_model(TINY["tgt_vocab_size"])
+        self.keeps_arguments(model, TINY_SENTENCES, "inference")
         again = {name: value[::-1].copy() if np.ndim(value) else value for name, value in TINY_SENTENCES.items()}
         first, second = (self.items(model.inference(**source), 2, "inference")[0] for source in (TINY_SENTENCES, again))
         if not isinstance(first, list) or not alike(second, first[::-1]):
@@ -67,6 +68,8 @@ class TestInference(TrainedTestCase):
         layer = self.student.decoder.TransformerDecoderLayer(*SMALL, KEPT)
         layer.load_state(small_weights(layer.shapes()))
         arguments = {**small_arguments(decoder=True, step=True), "cache": self.stored("layer")["cache"]}
+        others = small_arguments(decoder=True)["self_attn_mask"]  # so that each sentence has its own mask
+        arguments["self_attn_mask"] = np.concatenate([arguments["self_attn_mask"], others])
         real = (arguments["self_attn_padding_mask"] == 0)[..., None]
         self.warn_of_changes(layer, arguments, "forward_one_step_ec", real)
 
@@ -162,13 +165,16 @@ class TestInference(TrainedTestCase):
             self.assert_tensor(y, right[:, -1:], f"y of a step {words}", "B one d_model")
 
     def check_new_list(self) -> None:
-        """Fail if a step of a small decoder changes the list of caches that is passed in."""
+        """Fail if a step of a small decoder changes its arguments, like the list of caches, or keeps any of them."""
         stack = self.student.decoder.TransformerDecoder(2, *SMALL, KEPT, False, None)
         stack.load_state(small_weights(stack.shapes()))
         x = numbers(2, 3, SMALL[0])
         known = [x[:, :2].copy(), x[:, 1:].copy()]
-        arguments = {"x": x, "encoder_out": x, "cache": known}
+        arguments = {"x": x, "encoder_out": x, "cache": known, "decoder_attention_mask": np.triu(np.ones((1, 3, 3)), 1)}
+        arguments["decoder_padding_mask"] = np.array([[0, 1, 0], [0, 0, 0]])
+        arguments["encoder_padding_mask"] = np.array([[0, 0, 0], [0, 0, 1]])
         self.keeps_arguments(stack, arguments, "forward_one_step_ec")
+        check_forgets(self, stack.forward_one_step_ec, arguments)
         _, cache = self.items(stack.forward_one_step_ec(**arguments), 2, "a step")
         for number, (new, old) in enumerate(zip(self.items(cache, 2, "the new cache"), known, strict=True)):
             if not isinstance(new, np.ndarray) or not alike(new[:, :-1], old):

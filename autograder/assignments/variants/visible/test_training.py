@@ -20,6 +20,9 @@ class TestTraining(CheckingTestCase):
             self.assert_number(loss, stored["large"], "the loss for large logits")
         arguments = {"logits": logits, "targets": targets, "padding_idx": 1, "smoothing": 0.1}
         self.warn_of_side_effects(self.student.training.smoothed_loss, arguments, batch=False)
+        with self.only_warn():  # the order of the rows does not change their mean
+            loss = self.student.training.smoothed_loss(logits[::-1].copy(), targets[::-1].copy(), 1, 0.1)
+            self.assert_number(loss, stored["usual"], "the loss of the same rows in reverse order")
 
     def test_warmup_rate(self):
         """The learning rate from the 2017 paper at ten steps, with a peak of 0.8 after 10 steps."""
