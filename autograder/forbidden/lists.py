@@ -44,6 +44,16 @@ LIBRARIES = _words("course einops functorch matplotlib mpl_toolkits numpy pylab 
 OF_LIBRARIES = _words(
     "array chunk code copy multiprocessing profile random select signal string struct test token trace types typing uu"
 )
+# The modules of libraries that this course needs. The others have functions that read names from strings.
+USUAL_MODULES = _words(
+    """course einops einops.layers.torch functorch matplotlib matplotlib.cm matplotlib.colors matplotlib.pyplot
+    matplotlib.pyplot.style matplotlib.ticker numpy numpy.fft numpy.linalg numpy.random numpy.testing numpy.typing torch
+    torch.amp torch.autograd torch.autograd.functional torch.backends torch.cuda torch.fft torch.func torch.functional
+    torch.linalg torch.mps torch.nn torch.nn.functional torch.nn.init torch.nn.modules torch.nn.parameter torch.nn.utils
+    torch.nn.utils.parametrizations torch.nn.utils.rnn torch.optim torch.optim.lr_scheduler torch.optim.optimizer
+    torch.profiler torch.random torch.special torch.testing torch.types torch.utils torch.utils.data tqdm tqdm.auto
+    tqdm.notebook typing_extensions"""
+)
 READY_LIBRARIES = _words(
     """fairseq flash_attn flax jax keras tensorflow timm torchaudio torchtext torchtune torchvision transformers
     x_transformers xformers"""
@@ -124,7 +134,7 @@ LEADING_ATTRIBUTES = _words(
 # As above, but only noted if the student has defined the name.
 LEADING_OR_OWN = _words(
     """_C _VF _ops _refs _getframe _current_frames meta_path path_hooks settrace setprofile get_type_hints
-    builtins importlib ctypes cpp_extension CompilationUnit get_field"""
+    builtins importlib ctypes cpp_extension CompilationUnit get_field eval_str"""
 )
 USUAL_PRIVATE = _words("_version _parameters _buffers _modules _replace _asdict _fields")  # of tensors, modules, tuples
 # Only noted, since other objects may have attributes of these names.

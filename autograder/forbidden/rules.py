@@ -51,6 +51,7 @@ from autograder.forbidden.lists import (
     USUAL,
     USUAL_DUNDERS,
     USUAL_IN,
+    USUAL_MODULES,
     USUAL_PRIVATE,
 )
 from autograder.forbidden.parts import named, named_arguments
@@ -112,10 +113,10 @@ def check_modules(
 
 
 ASSEMBLED = (ast.BinOp, ast.JoinedStr, ast.Subscript, ast.Call)  # what `fold` may evaluate
-# The nodes of `nn.Linear`, `(A, B)`, `A | None` and `dict[str, A]`.
+# The nodes of `nn.Linear`, `(A, *B)`, `{A}`, `A | None` and `dict[str, A]`.
 NAMES_OF_CLASSES = (
-    *(ast.Name, ast.Attribute, ast.Tuple, ast.List, ast.BinOp, ast.BitOr, ast.Subscript, ast.Constant),
-    ast.expr_context,
+    *(ast.Name, ast.Attribute, ast.Tuple, ast.List, ast.Set, ast.Starred, ast.BinOp, ast.BitOr, ast.Subscript),
+    *(ast.Constant, ast.expr_context),
 )
 VALUES = (ast.Name, ast.Attribute, ast.IfExp, ast.BoolOp, ast.NamedExpr)  # expressions that may refer to a library
 # Positions in which a value is not stored anywhere, or in which the enclosing node is examined instead.
@@ -215,6 +216,12 @@ class Search:
             named = [node.cls]
         elif isinstance(node, ast.Compare):
             named = [node.left, *node.comparators]
+        elif isinstance(node, ast.Dict):
+            named = [*node.keys]
+        elif isinstance(node, (ast.For, ast.comprehension)):
+            named = [node.iter]
+        elif isinstance(node, ast.keyword) and node.arg == "bound":  # of a TypeVar
+            named = [node.value]
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2:
             named = [node.args[1]] if node.func.id in {"isinstance", "issubclass"} - self.names.bound else []
         for each in filter(None, named):
@@ -340,6 +347,7 @@ class Search:
             self.report(node, f"{path} gives indirect access to names")
         elif (
             name in NOTED_ANYWHERE | NOTED_IN.get(module.rpartition(".")[2], set())
+            or _is_unusual_module(module)
             or name not in USUAL_IN.get(module, {name})
             or _is_private(name)
         ):
@@ -418,6 +426,8 @@ class Search:
         if node.id in HOOKS or (node.id == "__annotations__" and not known):
             self.report(node, f"{node.id} leads from strings to names", forbidden=False)
         if not isinstance(node.ctx, ast.Load):
+            if node.id in LEADING_ATTRIBUTES:  # such as a field of a dataclass, which `match` reads
+                self.report(node, f"{node.id} gives indirect access to names", forbidden=False)
             return
         if node.id in CALLS_BY_STRING:
             forbidden = not self.place.names.binds(node.id)
@@ -562,6 +572,12 @@ def _only_classes(node: ast.AST) -> bool:
 def _is_private(name: str) -> bool:
     """Whether a name in a library is private and not commonly used."""
     return name.startswith("_") and not name.endswith("__") and name not in USUAL_PRIVATE
+
+
+def _is_unusual_module(path: str) -> bool:
+    """Whether a path is that of a library's module that this course does not need; classes have capitals."""
+    known = path in USUAL_MODULES or path.startswith(("torch.backends.", "course."))
+    return path.split(".")[0] in LIBRARIES and path.islower() and not known
 
 
 def _begins_plainly(name: ast.expr) -> bool:

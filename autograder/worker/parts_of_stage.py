@@ -84,6 +84,7 @@ def _remove_code(value: Any, name: str) -> None:
         if home is not None and value.__module__.startswith("torch.optim."):
             functions += [each for each in vars(home).values() if getattr(each, "__module__", "") == home.__name__]
     for function in functions:
+        function = getattr(function, "__func__", function)  # of a static method
         while isinstance(function, FunctionType) and function.__module__.startswith("torch"):
             empty(name, function)
             function = getattr(function, "__wrapped__", None)

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from autograder.forbidden.lists import USUAL
+from autograder.forbidden.lists import USUAL, USUAL_MODULES
 from autograder.forbidden.rules import check_modules
 
 HEAD = (
@@ -241,7 +241,7 @@ PUBLIC = {name for name in sys.stdlib_module_names if not name.startswith("_")}
 
 
 @pytest.mark.parametrize(
-    "name", ["torch", "torch.nn", "torch.nn.functional", "torch.optim", "torch.utils", "numpy", "numpy.ma.core"]
+    "name", ["torch", "torch.nn", "torch.nn.functional", "torch.optim", "torch.utils", "numpy", "numpy.linalg"]
 )
 def test_a_module_of_the_standard_library_inside_another_library_is_known(name):
     """A part of the library itself may have the same name."""
@@ -251,6 +251,22 @@ def test_a_module_of_the_standard_library_inside_another_library_is_known(name):
             assert any(found(f"import {name}\nx = {name}.{attribute}\n")) == foreign, attribute
             if foreign:
                 assert any(found(f"from {name} import {attribute} as x\n")), attribute
+
+
+ODD = ["torch.distributions.utils", "torch.utils.data.datapipes", "torch.xpu", "numpy.ma", "matplotlib.backends"]
+USUALLY = [name for name in sorted(USUAL_MODULES) if name.startswith(("torch", "numpy"))]
+
+
+@pytest.mark.parametrize("module", ODD)
+@pytest.mark.parametrize("text", ["import {0} as m\nm.read\n", "from {0} import read\n", "import {1}\n{0}.read\n"])
+def test_only_the_usual_modules_of_libraries_need_no_note(text, module):
+    forbidden, noted = found(text.format(module, module.partition(".")[0]))
+    assert (forbidden, bool(noted)) == ([], True)
+
+
+@pytest.mark.parametrize("module", USUALLY)
+def test_the_usual_modules_of_libraries_need_no_note(module):
+    assert found(f"import {module} as m\nm.read\n") == ([], [])
 
 
 @pytest.mark.parametrize("length", [1, 4, 40])

@@ -323,6 +323,10 @@ for function in functions:
         "def f(m): return isinstance(m, nn.LayerNorm)\n",
         "def f(m): return isinstance(m, (LayerNorm, torch.nn.LayerNorm))\n",
         "KINDS = LayerNorm, nn.LayerNorm\ndef f(m): return isinstance(m, KINDS)\n",
+        "OTHERS = ()\ndef f(m): return isinstance(m, (nn.LayerNorm, *OTHERS)) or type(m) in {nn.LayerNorm}\n",
+        "def f(m): return any(isinstance(m, kind) for kind in (nn.LayerNorm, nn.Linear))\n",
+        "NAMES = {nn.LayerNorm: 'layer norm'}\ndef f(m): return NAMES.get(type(m))\n",
+        "from typing import TypeVar\nNorm = TypeVar('Norm', bound=nn.LayerNorm)\ndef f(m: Norm) -> Norm: return m\n",
         "def f(m: nn.LayerNorm | None = None) -> torch.nn.LayerNorm: ...\n",
     ],
 )
@@ -339,6 +343,7 @@ def test_a_question_about_a_forbidden_class_is_only_noted(text, workers):
         "def f(x): return isinstance(x, (y := nn.LayerNorm))\n",
         "KINDS = LayerNorm, nn.LayerNorm\ndef f(m): return isinstance(m, KINDS) and KINDS[1](4)(m)\n",
         "kinds = (nn.LayerNorm(4), nn.LayerNorm)\ndef f(m): return isinstance(m, kinds)\n",
+        "NAMES = {'layer norm': nn.LayerNorm}\n",
         "def isinstance(x, y): return y\ndef f(x): return isinstance(x, nn.LayerNorm)\n",
         "def f(x: F.layer_norm(X, (4,))): ...\n",
     ],

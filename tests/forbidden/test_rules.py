@@ -61,8 +61,8 @@ def test_honest_submissions_are_not_flagged():
     assert len(submissions) > 80
     found = {name: check_modules(sources)[0] for name, sources in submissions.items()}
     assert [name for name, findings in found.items() if any(finding.forbidden for _, finding in findings)] == []
-    # Notes cost nothing; here they are about paths from `__file__`.
-    noted = {"chatty", "lazy", "self_tests"}
+    # Notes cost nothing; here they are about paths from `__file__`, and about torch.distributions in "lazy_table".
+    noted = {"chatty", "lazy", "self_tests", "lazy_table"}
     assert {name for name, findings in found.items() if findings} == noted
 
 
@@ -142,9 +142,8 @@ def test_a_text_that_breaks_the_parser_is_a_note_at_most(workers, case, monkeypa
     monkeypatch.setattr("autograder.sandbox.remote_modules.CALL_SECONDS", 5.0)
     found = check_submission(Submission("test", {"pe": HOSTILE[case]}), ASSIGNMENT, workers)
     assert found.forbidden == {}
-    assert all(
-        "did not finish" in note or "cannot be searched" in note or "too many aliases" in note for note in found.review
-    )
+    words = ("did not finish", "cannot be searched", "too many aliases", "torch.a")  # torch.a0.a1 is no usual module
+    assert all(any(word in note for word in words) for note in found.review)
     assert check_submission(Submission("test", solution()), ASSIGNMENT, workers).review == ()
 
 
