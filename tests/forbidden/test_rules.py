@@ -142,7 +142,8 @@ def test_a_text_that_breaks_the_parser_is_a_note_at_most(workers, case, monkeypa
     monkeypatch.setattr("autograder.sandbox.remote_modules.CALL_SECONDS", 5.0)
     found = check_submission(Submission("test", {"pe": HOSTILE[case]}), ASSIGNMENT, workers)
     assert found.forbidden == {}
-    words = ("did not finish", "cannot be searched", "too many aliases", "torch.a")  # torch.a0.a1 is no usual module
+    # Here torch.a0.a1 is no usual module, and there are many more of the kind.
+    words = ("did not finish", "cannot be searched", "too many aliases", "torch.a", "more places")
     assert all(any(word in note for word in words) for note in found.review)
     assert check_submission(Submission("test", solution()), ASSIGNMENT, workers).review == ()
 
