@@ -85,10 +85,10 @@ def _wrong_values(alignment: Alignment, given: Given, inside: set[int]) -> Itera
 
 def _may_be_elsewhere(trace: Trace) -> set[Line | None]:
     """Lines that do not compute a whole value: another function ran in them, or a loop computes it piece by piece."""
-    calling = {caller for line, caller in zip(trace.lines, trace.callers, strict=True) if line != caller}
-    count = Counter(zip(trace.lines, trace.callers, trace.operations, trace.around.tolist(), strict=True))
-    once = {line for (line, _, _, _), times in count.items() if times == 1}
-    return calling | ({line for line, *_ in count} - once)
+    places = list(zip(trace.lines, trace.callers, trace.around.tolist(), strict=True))
+    times = Counter(place for place, before in zip(places, [None, *places], strict=False) if place != before)
+    calling = {caller for line, caller, _ in places if line != caller}
+    return calling | {line for (line, _, _), count in times.items() if count > 1}
 
 
 def _weak_values(alignment: Alignment, given: Given) -> Iterator[Suspect]:

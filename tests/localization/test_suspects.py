@@ -90,11 +90,14 @@ def test_a_line_that_called_another_function_of_the_student_says_so():
 
 def test_a_line_that_computes_pieces_in_a_loop_may_be_right():
     """No piece equals a value of correct code, so the step that seems to be missing may follow after the loop."""
-    pieces = [Op("matmul", 2, (0, 1), part @ K.T) for part in Q.split(1)]
-    whole = Op("cat", 4, tuple(range(2, 2 + len(pieces))), SCORES * 2)
-    (found,) = find_suspects(align(traced([*GIVEN, *pieces, whole]), reference(attention())), Source({"mha.py": TEXT}))
-    assert found.line == line(2)
-    assert found.elsewhere
+    right = reference(attention())
+    for loop in (True, False):
+        pieces = []
+        for part in Q.split(1):
+            pieces += [Op("matmul", 2, (0, 1), part @ K.T), *[Op("sin", 3, (0,), part.sin())] * loop]
+        whole = Op("cat", 4, tuple(range(2, 2 + len(pieces))), SCORES * 2)
+        found = find_suspects(align(traced([*GIVEN, *pieces, whole]), right), Source({"mha.py": TEXT}))
+        assert (found[0].line, found[0].elsewhere) == (line(2), loop)
 
 
 def call(path, inputs, outputs, number):
