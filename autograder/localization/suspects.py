@@ -85,9 +85,9 @@ def _wrong_values(alignment: Alignment, given: Given, inside: set[int]) -> Itera
 
 def _may_be_elsewhere(trace: Trace) -> set[Line | None]:
     """Lines that do not compute a whole value: another function ran in them, or a loop computes it piece by piece."""
-    places = list(zip(trace.lines, trace.callers, trace.around.tolist(), strict=True))
+    calling = {caller for line, caller in zip(trace.lines, trace.callers, strict=True) if line != caller}
+    places = [place for place in zip(trace.lines, trace.callers, trace.around.tolist(), strict=True) if place[0]]
     times = Counter(place for place, before in zip(places, [None, *places], strict=False) if place != before)
-    calling = {caller for line, caller, _ in places if line != caller}
     return calling | {line for (line, _, _), count in times.items() if count > 1}
 
 
