@@ -6,7 +6,6 @@ import numpy as np
 
 from autograder.assignments.variants.visible.cases import VIT
 from autograder.assignments.variants.visible.checks import CheckingTestCase
-from autograder.grading.side_effects import check_gradients
 
 
 class TestVisionTransformer(CheckingTestCase):
@@ -36,8 +35,6 @@ class TestVisionTransformer(CheckingTestCase):
 
         self.assert_dropout(build, weights, lambda block: block(stored["x"]), stored, "B T d_model")
         self.warn_of_side_effects(block, {"x": stored["x"]}, weights=weights)
-        with self.only_warn(), self.student.unnoted():  # beside all the weights, x hardly counts
-            check_gradients(self, block, {"x": stored["x"]})
 
     def test_vit(self):
         """Compute the logits of some images with a small model that has random weights."""
@@ -51,5 +48,3 @@ class TestVisionTransformer(CheckingTestCase):
 
         self.assert_dropout(build, weights, lambda model: model(stored["images"]), stored, "B classes")
         self.warn_of_side_effects(model, {"images": stored["images"]}, weights=weights)
-        with self.only_warn(), self.student.unnoted():  # beside all the weights, the images hardly count
-            check_gradients(self, model, {"images": stored["images"]})
