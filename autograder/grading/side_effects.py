@@ -105,11 +105,15 @@ def check_gradients(
     gradients |= {name: computed.parameters[name] for name in learned}
     moved = {name: arguments[name] for name in inputs} | learned
     steps = {name: rng.standard_normal(value.shape) for name, value in moved.items()}
+    weights_moved = False
 
     def total(names: Mapping[str, Any], by: float) -> float:
+        nonlocal weights_moved
         changed = {name: value + by * steps[name] if name in names else value for name, value in moved.items()}
-        if learned:
+        moves_weights = any(name in names for name in learned)
+        if moves_weights or weights_moved:
             model.load_state({**(weights or {}), **{name: changed[name] for name in learned}})
+        weights_moved = moves_weights
         results = _tensors(call(**{**arguments, **{name: changed[name] for name in inputs}}))
         products = (np.where(output == 0, 0, result) * output for result, output in zip(results, outputs, strict=True))
         return float(sum(product.sum() for product in products))
@@ -130,7 +134,7 @@ def check_gradients(
             return
         name = next((name for name in wrong if is_wrong({name: None})), None)
     finally:
-        if weights:
+        if weights and weights_moved:
             model.load_state(weights)
     call(**arguments)  # this call is traced to find the line
     gradient = gradients.get(name or "")
