@@ -71,7 +71,7 @@ def arbitrate(suspects: Sequence[Suspect], repairs: Sequence[Repair]) -> Diagnos
 
 def _confidence(suspect: Suspect) -> Confidence:
     """The confidence in a suspect without a repair. A wrong value on its own may come from an untraced number."""
-    expects = suspect.kind in ("call", "discarded") or (suspect.step and not suspect.before and not suspect.elsewhere)
+    expects = suspect.kind in ("call", "discarded") or (suspect.where in ("here", "next") and not suspect.elsewhere)
     return Confidence.PROBABLE if expects else Confidence.POSSIBLE
 
 

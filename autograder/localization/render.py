@@ -52,7 +52,7 @@ def _mark(line: Line, source: Source, state: str, steps: tuple[str, ...]) -> Lin
 def _is_gap(line: Line, diagnosis: Diagnosis) -> bool:
     """Whether the line itself is right, as far as is known, but another line is missing before it."""
     suspect, repair = diagnosis.suspect, diagnosis.repair
-    return repair is None and suspect is not None and bool(suspect.step) and suspect.before and line == suspect.line
+    return repair is None and suspect is not None and suspect.where == "before" and line == suspect.line
 
 
 def _where(diagnosis: Diagnosis, source: Source) -> list[str]:
@@ -73,8 +73,10 @@ def _why(diagnosis: Diagnosis) -> list[str]:
     if suspect.kind == "call":
         meant = f" with the inputs of {suspect.instead}" if suspect.instead else " with the wrong inputs"
         return [f"It calls {suspect.called}{meant}."]
-    if suspect.step and suspect.before and not repair:
+    if suspect.where == "before" and not repair:
         return [f"Before this line, correct code computes {suspect.step}."]  # here it is missing or comes later
+    if suspect.where == "next":
+        return [f"From the same values, correct code computes {suspect.step}."]
     return [f"Expected here: {suspect.step}."] if suspect.step else fixes
 
 

@@ -27,8 +27,8 @@ class Suspect:
     line: Line
     kind: str  # "value", "call", "return", "discarded", "exception", "weak"
     node: int  # its position in the trace
-    step: str = ""  # the named step expected there
-    before: bool = False  # whether the step is missing before the line
+    step: str = ""  # the named step that is missing
+    where: str = ""  # "here" if the line computes something like it, "before" the line, or "next"
     called: str = ""  # the module or function that is called with the wrong inputs
     instead: str = ""  # the neighbouring module to which these inputs belong
     sources: tuple[Line, ...] = ()  # lines of inputs that are right only by weak evidence
@@ -77,10 +77,10 @@ def _wrong_values(alignment: Alignment, given: Given, inside: set[int]) -> Itera
         line = _blamed(alignment, node, given)
         if line is None:
             continue
-        step, before = _missing_step(alignment, node)
+        step, where = _missing_step(alignment, node)
         weak, founded = _evidence(alignment, node)
         founded = (founded or bool(step or alignment.named_before(node))) and not _right_before(alignment, node)
-        yield Suspect(line, "value", node, step, before, sources=weak, founded=founded, elsewhere=line in elsewhere)
+        yield Suspect(line, "value", node, step, where, sources=weak, founded=founded, elsewhere=line in elsewhere)
 
 
 def _may_be_elsewhere(trace: Trace) -> set[Line | None]:
@@ -174,11 +174,8 @@ def _right_before(alignment: Alignment, node: int) -> bool:
     )
 
 
-def _missing_step(alignment: Alignment, node: int) -> tuple[str, bool]:
-    """The named step that should be computed from a node's inputs but is not; "" if there is none.
-
-    Also return whether the step is missing before the node.
-    """
+def _missing_step(alignment: Alignment, node: int) -> tuple[str, str]:
+    """The named step that should be computed from a node's inputs but is not, and where; "" if there is none."""
     steps, trace = alignment.reference.steps, alignment.trace
     before, line = alignment.named_before(node), trace.lines[node]
     on_line = {trace.operations[other] for other, at in enumerate(trace.lines) if at == line}
@@ -188,10 +185,10 @@ def _missing_step(alignment: Alignment, node: int) -> tuple[str, bool]:
     ]
     candidates = after or first[:1]
     if not candidates:
-        return "", False
+        return "", ""
     step, operation = steps[candidates[0]], trace.operations[node]
     later = {later_step.operation for later_step in steps[candidates[0] + 1 :] if candidates[0] in later_step.after}
-    return step.name, operation in later and step.operation not in on_line
+    return step.name, "here" if step.operation in on_line else "before" if operation in later else "next"
 
 
 def _wrong_calls(alignment: Alignment, given: Given) -> Iterator[tuple[int, Suspect]]:

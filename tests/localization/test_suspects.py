@@ -140,7 +140,7 @@ def test_only_a_discarded_tensor_is_suspected(value, found):
 
 
 VALUE, WEAK = Suspect(line(3), "value", 4), Suspect(line(8), "value", 9, sources=(line(7),))
-STEP = Suspect(line(3), "value", 4, step="the scores")
+STEP = Suspect(line(3), "value", 4, step="the scores", where="here")
 RETURN = Suspect(line(9), "return", 12)
 GUESS = Suspect(line(5), "value", 9, founded=False)
 
