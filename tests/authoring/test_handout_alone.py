@@ -33,80 +33,124 @@ def environment() -> dict[str, str]:
 
 # Without the project that the tests run in: pip has put it into the path of this Python.
 ALONE = """
-import runpy, sys
+import io, json, os, runpy, sys
 sys.meta_path[:] = [finder for finder in sys.meta_path if "__editable__" not in repr(finder)]
 sys.path[:] = [entry for entry in sys.path if "__editable__" not in entry and entry != {root!r}]
-sys.argv[:] = sys.argv[1:]
-sys.path[0] = "."
+sys.path[0] = os.getcwd()
+
+def grade(*arguments):
+    sys.argv[:] = ["grade.py", *arguments]
+    try:
+        runpy.run_path("grade.py", run_name="__main__")
+    except SystemExit as end:
+        return end.code
 """
 
 
-def python(folder: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a program in a folder, in whose path nothing else of the course is."""
-    command = [sys.executable, "-c", ALONE.format(root=str(ROOT)) + program, "program", *arguments]
-    return subprocess.run(
+def python(folder: Path, program: str) -> tuple[str, str]:
+    """Run a program in a folder, in whose path nothing else of the course is; what it prints, and its errors."""
+    command = [sys.executable, "-c", ALONE.format(root=str(ROOT)) + program]
+    done = subprocess.run(
         command, cwd=folder, env=environment(), capture_output=True, text=True, encoding="utf-8", timeout=120
     )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout, done.stderr
 
 
-GRADE = """
-runpy.run_path("grade.py", run_name="__main__")
-"""
-# Shows a verdict as a notebook does, and tells which of our modules have been loaded from where.
-CHECK = """
+# As students work, who have written nothing and then everything. Shows a verdict as a notebook does, and tells which of
+# our modules have been loaded from where. What would start a warm process, which imports torch, shares one.
+WORK = """
+import shutil
 from pathlib import Path
+from autograder.sandbox import worker_processes
+
+kept = worker_processes.make_workers()
+stop, kept.close = kept.close, lambda: None
+worker_processes.make_workers = lambda **_: kept
+print("grade.py gave", grade())
+print("{mark}")
+os.chdir("notebooks/transformer")
+{overview}
+os.chdir("../..")
+print("{mark}")
+for source in {sources}:
+    shutil.copy(source, "notebooks/transformer")
+print("grade.py gave", grade())
+print("{mark}")
 from course.notebook import check as checks
 checks.in_notebook = lambda: True
 print("check gave", checks.check("pe", folder="notebooks/transformer"))
 ours = [module for name, module in sys.modules.items() if name.partition(".")[0] in ("autograder", "course")]
 print(len(ours), "modules, outside:", [str(module) for module in ours if str(Path.cwd()) not in str(module)])
+stop()
+"""
+MARK = "- " * 9
+
+
+@pytest.fixture(scope="module")
+def work(unpacked, tmp_path_factory) -> list[str]:
+    """What the steps of a student's work print."""
+    course = tmp_path_factory.mktemp("work") / "course"
+    shutil.copytree(unpacked, course)
+    start = json.loads((course / "notebooks" / ASSIGNMENT.name / "0_start.ipynb").read_text(encoding="utf-8"))
+    overview = "".join(start["cells"][-1]["source"]).replace("overview()", "print(overview())")
+    sources = [str(SOLUTIONS / f"{module}.py") for module in ASSIGNMENT.modules]
+    printed, errors = python(course, WORK.format(mark=MARK, overview=overview, sources=sources))
+    assert errors == ""
+    return printed.split(f"{MARK}\n")
+
+
+def test_it_grades_the_stubs(work):
+    assert total(0, 0) in work[0]
+    assert work[0].endswith("grade.py gave 4\n")
+
+
+def test_the_start_page_shows_what_is_done(work):
+    lines = [" ".join(line.split()) for line in work[1].splitlines()]
+    assert f"1 Multi-head attention mha.py {of(0, FULL['mha'])}" in lines
+    assert lines[-1] == f"all {of(0, TOTAL)}"
+
+
+def test_it_grades_what_a_student_wrote(work):
+    assert total(REQUIRED, TOTAL - REQUIRED) in work[2]
+    assert work[2].endswith("grade.py gave 0\n")
+    assert f"check gave {float(FULL['pe'])}" in work[3]
+    assert f"Stage 2: {of(FULL['pe'], FULL['pe'])} points" in work[3]
+    assert work[3].endswith("modules, outside: []\n")
+
+
+COMPLAINTS = {
+    ("batch", "x", "--out", "y"): "batch is for instructors",
+    ("gradescope", "x.zip"): "gradescope is for instructors",
+    ("handout", "x.zip"): "handout is for instructors",
+    ("--json", "x.json"): "--json is for instructors",
+    ("--hidden",): "the hidden tests need the reference modules in solutions/, which are not here",
+}
+# Of each call: the exit status, and what is printed on both streams.
+ASK = f"""
+answers = []
+for arguments in {[*COMPLAINTS]}:
+    kept, sys.stdout, sys.stderr = (sys.stdout, sys.stderr), io.StringIO(), io.StringIO()
+    answers.append([grade(*arguments), sys.stdout.getvalue(), sys.stderr.getvalue()])
+    sys.stdout, sys.stderr = kept
+print(json.dumps(answers))
 """
 
 
-def test_it_grades_the_stubs(unpacked):
-    done = python(unpacked, GRADE)
-    assert total(0, 0) in done.stdout, done.stderr
-    assert (done.returncode, done.stderr) == (4, "")
-
-
-def test_it_grades_what_a_student_wrote(unpacked, tmp_path):
-    course = tmp_path / "course"
-    shutil.copytree(unpacked, course)
-    for module in ASSIGNMENT.modules:
-        shutil.copy(SOLUTIONS / f"{module}.py", course / "notebooks" / ASSIGNMENT.name)
-    done = python(course, GRADE)
-    assert total(REQUIRED, TOTAL - REQUIRED) in done.stdout, done.stderr
-    assert (done.returncode, done.stderr) == (0, "")
-    checked = python(course, CHECK)
-    assert f"check gave {float(FULL['pe'])}" in checked.stdout, checked.stderr
-    assert f"Stage 2: {of(FULL['pe'], FULL['pe'])} points" in checked.stdout
-    assert checked.stdout.endswith("modules, outside: []\n")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["batch", "x", "--out", "y"], "batch is for instructors"),
-        (["gradescope", "x.zip"], "gradescope is for instructors"),
-        (["handout", "x.zip"], "handout is for instructors"),
-        (["--json", "x.json"], "--json is for instructors"),
-        (["--hidden"], "the hidden tests need the reference modules in solutions/, which are not here"),
-    ],
-)
-def test_what_is_not_shipped_is_said_in_a_sentence(unpacked, arguments, complaint):
-    done = python(unpacked, GRADE, *arguments)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.startswith(f"error: {complaint}")
-    assert done.stderr.count("\n") == 1
+def test_what_is_not_shipped_is_said_in_a_sentence(unpacked):
+    printed, errors = python(unpacked, ASK)
+    assert errors == ""
+    for complaint, (code, out, said) in zip(COMPLAINTS.values(), json.loads(printed), strict=True):
+        assert (code, out) == (2, "")
+        assert said.startswith(f"error: {complaint}")
+        assert said.count("\n") == 1
 
 
 @pytest.mark.slow
 def test_the_doctor_finds_everything(unpacked):
-    done = python(unpacked, 'runpy.run_module("course.doctor", run_name="__main__")')
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "checksums right" in done.stdout
-    assert str(unpacked) in done.stdout
+    printed, _ = python(unpacked, 'runpy.run_module("course.doctor", run_name="__main__")')
+    assert "checksums right" in printed
+    assert str(unpacked) in printed
 
 
 @pytest.mark.slow

@@ -47,10 +47,10 @@ class Project:
             command, cwd=self.folder, env=environment, input=stdin, capture_output=True, encoding="utf-8", timeout=1800
         )
 
-    def autograder(self, *arguments: str, code: int = 0) -> str:
+    def autograder(self, *arguments: str) -> str:
         """Run a command; what it prints."""
         done = self.run("-m", "autograder", *arguments)
-        assert done.returncode == code, done.stdout + done.stderr
+        assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
     def files(self) -> dict[str, bytes]:
@@ -75,16 +75,9 @@ def project(tmp_path_factory) -> Project:
     return course
 
 
-def test_a_new_assignment_can_be_graded(project):
-    for folder, points in (("solutions", 10), ("notebooks", 0)):
-        done = project.run("grade.py", "--submission", f"{folder}/toy")
-        assert f"Total: {points} of 10 points" in done.stdout, done.stderr
-        assert done.returncode == (0 if points else 4)
-    assert "10 of 10" in project.run("grade.py", "--submission", "solutions/toy", "--hidden", "--unconfined").stdout
-
-
-def test_its_handout_has_what_it_needs_and_nothing_else(project):
-    project.autograder("handout", "handout.zip")
+def test_its_handout_has_what_it_needs_and_nothing_else(project, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(project.folder))
+    assert main(["handout", str(project.folder / "handout.zip")]) == 0
     with zipfile.ZipFile(project.folder / "handout.zip") as packed:
         names = {name.removeprefix("toy-student/") for name in packed.namelist()}
         config = packed.read("toy-student/course.toml").decode()
@@ -120,6 +113,7 @@ def test_everything_holds_of_a_new_assignment(project):
 SOLUTION, NOTEBOOK, STANDIN = "solutions/toy/toy.py", "solutions/toy/1_norm.ipynb", f"{TOY}/standins/toy.py"
 VISIBLE, HIDDEN = f"{TOY}/visible/test_norm.py", f"{TOY}/hidden/test_norm.py"
 MISTAKES, FORMULATIONS = f"{TOY}/mistakes/__init__.py", f"{TOY}/formulations/__init__.py"
+BOTH = "visible and hidden tests"
 NO_VISIBLE_TEST = (VISIBLE, "        norm = self", "        return\n        norm = self")
 NO_HIDDEN_TEST = (HIDDEN, "        size = self", "        return\n        size = self")
 SLIP = (SOLUTION, "correction=0", "correction=1")
@@ -164,7 +158,7 @@ BROKEN = {
     "cell twice": ("texts", "1_norm.ipynb", [(NOTEBOOK, '"id": "try"', '"id": "setup"')], "setup occurs 2 times"),
     "not needed": ("stubs", "toy.LayerNorm.forward", [NO_VISIBLE_TEST, NO_HIDDEN_TEST], "although it is not written"),
     "points for nothing": ("stubs", "all stubs", [NO_VISIBLE_TEST], "passed with 10 points"),
-    "wrong solution": ("solution", "visible and hidden tests", [SLIP], "failed"),
+    "wrong solution": ("solution", BOTH, [SLIP], "failed"),
     "a stage that is not alone": ("alone", "all but norm", [NO_VISIBLE_TEST, NO_HIDDEN_TEST], "should be not started"),
     "wrong stand-in": ("standins", "stand-ins as norm", [(STANDIN, "self.eps)", "0.1)")], "hidden test_layer_norm"),
     "other interface": ("standins", "interface of toy", [(STANDIN, "1e-5", "1e-6")], "in the stand-in, but"),
@@ -292,15 +286,39 @@ BROKEN = {
         "Zero",
     ),
 }
+# What holds of the stubs and of the solution as they are written.
+UNBROKEN = {item: (check, item, [], "") for check, item in (("stubs", "all stubs"), ("solution", BOTH))}
 
 
 @pytest.fixture(scope="module")
-def said(project) -> dict[str, list[str]]:
-    """What the audit says of each broken assignment; one process looks at all of them."""
-    cases = [{"check": check, "item": item, "changes": changes} for check, item, changes, _ in BROKEN.values()]
+def found(project, request) -> tuple[tuple[int, str], dict[str, list[str]]]:
+    """Exit status and output of grade.py, and what the audit says of each case that a test of this run asks about.
+
+    One process does all of it.
+    """
+    asked = {item.callspec.params["case"] for item in request.session.items if "said" in item.fixturenames}
+    wanted = {name: case for name, case in (UNBROKEN | BROKEN).items() if name in asked}
+    cases = [{"check": check, "item": item, "changes": changes} for check, item, changes, _ in wanted.values()]
     done = project.run(str(ROOT / "tests" / "support" / "audited_copy.py"), stdin=json.dumps(cases))
     assert done.returncode == 0, done.stderr
-    return dict(zip(BROKEN, json.loads(done.stdout), strict=True))
+    graded, said = json.loads(done.stdout)
+    return graded, dict(zip(wanted, said, strict=True))
+
+
+@pytest.fixture
+def said(found) -> dict[str, list[str]]:
+    return found[1]
+
+
+def test_a_new_assignment_can_be_graded(found):
+    code, printed = found[0]
+    assert "Total: 10 of 10 points" in printed
+    assert code == 0
+
+
+@pytest.mark.parametrize("case", UNBROKEN)
+def test_the_solution_earns_all_points_and_the_stubs_none(said, case):
+    assert said[case] == []
 
 
 @pytest.mark.parametrize("case", BROKEN)
@@ -403,10 +421,12 @@ def test_a_name_that_would_be_in_the_way_is_refused(name, message):
         check_name(name)
 
 
-def test_nothing_is_overwritten(project):
-    done = project.run("-m", "autograder", "new", "toy")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "already has a module toy" in done.stderr
+def test_nothing_is_overwritten(project, monkeypatch, capsys):
+    monkeypatch.setenv(VARIABLE, str(project.folder))
+    assert main(["new", "toy"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "already has a module toy" in printed.err
 
 
 def test_wrong_usage_of_the_audit():

@@ -1,12 +1,17 @@
-"""Run in a course of its own, see test_new_assignment.py: break the assignment toy in many ways, one after the other.
+"""Run in a course of its own, see test_new_assignment.py: grade the assignment toy, then break it in many ways.
 
-Reads [{check, item, changes: [[file, old, new], ...]}, ...] from stdin, prints a JSON list of what the checks say.
+Reads [{check, item, changes: [[file, old, new], ...]}, ...] from stdin, prints as JSON the exit status and the output
+of grade.py, and a list of what the checks say. All of it shares one warm process.
 """
 
+import contextlib
+import io
 import json
+import runpy
 import sys
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from autograder import manifest
 from autograder.authoring.audit.check import look_at
@@ -14,6 +19,7 @@ from autograder.authoring.audit.registry import CHECKS
 from autograder.authoring.audit.subject import Subject
 from autograder.diagnosis import mistake_signatures
 from autograder.grading import stored_tensors
+from autograder.sandbox import worker_processes
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions import stage_with_standins
 
@@ -53,10 +59,25 @@ def look(case: dict[str, Any], workers: Any) -> list[str]:
             path.write_bytes(content)
 
 
+def grade(workers: Any) -> tuple[Any, str]:
+    """Run the course's grade.py for the solution, with hidden tests."""
+    sys.argv[:] = ["grade.py", "--submission", "solutions/toy", "--hidden", "--unconfined"]
+    with (
+        mock.patch.object(worker_processes, "make_workers", return_value=workers),
+        mock.patch.object(workers, "close"),
+        contextlib.redirect_stdout(io.StringIO()) as printed,
+    ):
+        try:
+            runpy.run_path("grade.py", run_name="__main__")
+        except SystemExit as end:
+            return end.code, printed.getvalue()
+    return None, printed.getvalue()
+
+
 if __name__ == "__main__":
     sys.dont_write_bytecode = True  # the files change within a second
     shared = make_workers()
     try:
-        print(json.dumps([look(case, shared) for case in json.load(sys.stdin)]))
+        print(json.dumps([grade(shared), [look(case, shared) for case in json.load(sys.stdin)]]))
     finally:
         shared.close()
