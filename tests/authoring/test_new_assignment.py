@@ -287,7 +287,9 @@ BROKEN = {
     ),
 }
 # What holds of the stubs and of the solution as they are written.
-UNBROKEN = {item: (check, item, [], "") for check, item in (("stubs", "all stubs"), ("solution", BOTH))}
+UNBROKEN: dict[str, tuple[str, str, list[str], str]] = {
+    item: (check, item, [], "") for check, item in (("stubs", "all stubs"), ("solution", BOTH))
+}
 
 
 @pytest.fixture(scope="module")
