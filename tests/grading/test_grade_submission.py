@@ -10,7 +10,7 @@ from autograder.manifest import assignment
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 from tests.support.quick import some
-from tests.support.worth import FULL, PROJECTIONS, TESTS, TOTAL
+from tests.support.worth import FULL, PROJECTIONS, TESTS
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTION, STUBS = ROOT / "solutions" / "transformer", ROOT / "notebooks" / "transformer"
