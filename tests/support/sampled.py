@@ -45,7 +45,6 @@ EVERY = {
     "classroom/test_batch.py::test_a_submission_has_a_limited_time": 0,
     "classroom/test_batch.py::test_stopped_at_any_moment_and_resumed": 0,
     "classroom/test_dask_cluster.py::test_a_local_cluster_gives_the_same_grades_though_a_worker_is_killed": 0,
-    "sandbox/test_confine.py::test_honest_code_gets_full_marks": 2,
     "course/test_commands.py::test_a_bad_line_ends_what_went_well_before": 0,
     "course/test_commands.py::test_an_empty_line_stays_one": 0,
     "course/test_commands.py::test_sentences_are_translated": 2,
