@@ -29,8 +29,10 @@ def test_masks_read_as_ones_cost_two_points_and_are_named(workers, slips, mistak
     for text in slips:
         assert text in sources["mha"]
         sources["mha"] = sources["mha"].replace(text, text.replace("!= 0", "== 1"))
-    report = grade(Submission("ones", sources), ASSIGNMENT, workers, hidden_seed=seed)
-    assert report.points == 108
+    # Of its own stage, and of one that uses attention.
+    stages = [ASSIGNMENT.stage("mha"), ASSIGNMENT.stage("encoder")]
+    report = grade(Submission("ones", sources), ASSIGNMENT, workers, stages, hidden_seed=seed)
+    assert report.points == 58
     (lost,) = [test for test in report.tests if test.status != "passed"]
     assert (lost.mistake, lost.hidden) == (mistake, False)
 
@@ -46,6 +48,7 @@ def test_layers_that_make_ones_of_their_masks_lose_nothing(workers):
     assert report.points == 30
 
 
+@pytest.mark.usefixtures("without_trials")
 def test_attention_is_graded_where_the_projection_does_not_work(workers):
     sources = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
     sources["mha"] = sources["mha"].replace("return split_heads(self.W_q(Q))", "return split_heads(self.W_q(no_such))")
@@ -69,13 +72,15 @@ def test_a_softmax_in_float32_is_right(workers, chosen, seed):
 
     The tests work in float64, whose lowest number is -infinity in float32.
     """
-    sources = read_submission(chosen.solution, chosen).sources
-    for module, text in sources.items():
+    solution = read_submission(chosen.solution, chosen).sources
+    sources = {}
+    for module, text in solution.items():
         changed = text.replace("torch.softmax(", "in_float32(") + UPCAST * ("torch.softmax(" in text)
         changed = re.sub(r"(log_softmax\(\w+)", r"\1.float()", changed).replace(
             "-math.inf)", "torch.finfo(torch.float32).min)"
         )
         sources[module] = changed
-    assert sum("float" in text for text in sources.values())
-    report = grade(Submission("float32", sources), chosen, workers, hidden_seed=seed)
+    stages = [stage for stage in chosen.stages if any(sources[module] != solution[module] for module in stage.modules)]
+    assert stages
+    report = grade(Submission("float32", sources), chosen, workers, stages, hidden_seed=seed)
     assert [(test.name, test.message) for test in report.tests if test.points < test.max_points] == []

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from autograder.__main__ import main
-from tests.support.worth import FULL, REQUIRED, TESTS, TOTAL, of, total
+from autograder.manifest import Assignment
+from tests.support.worth import ASSIGNMENT, FULL, REQUIRED, TESTS, TOTAL, of, total
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTION = ROOT / "solutions" / "transformer"
@@ -21,73 +22,59 @@ def grade(*arguments: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProce
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, encoding="utf-8", timeout=120)
 
 
-def test_solution(tmp_path):
+def test_stubs_from_another_folder(tmp_path):
     results = tmp_path / "results.json"
-    done = grade("--submission", SOLUTION, "--json", results)
+    done = grade("mha", "pe", "--json", results, cwd=tmp_path)
+    assert done.returncode == 4
+    assert done.stdout.count(" is not written yet") == 2  # a row for each stage
+    most = FULL["mha"] + FULL["pe"]
+    assert f"Total: {of(0, most)} points" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+    written = json.loads(results.read_text(encoding="utf-8"))
+    assert written["score"] == 0
+    assert len(written["tests"]) == sum(len(ASSIGNMENT.stage(name).points) for name in ("mha", "pe"))
+    assert sum(test["max_score"] for test in written["tests"]) == most
+
+
+def test_one_stage_beside_a_torch_py_which_is_not_imported(tmp_path):
+    """The modules in the current folder are meant: the course may lie elsewhere, as on a shared server."""
+    (tmp_path / "pe.py").write_bytes((SOLUTION / "pe.py").read_bytes())
+    (tmp_path / "torch.py").write_text("raise SystemExit('wrong torch')", encoding="utf-8")
+    done = grade("pe", cwd=tmp_path)
     assert done.returncode == 0
-    assert total(REQUIRED, TOTAL - REQUIRED) in done.stdout
+    assert f"Total: {of(FULL['pe'], FULL['pe'])} points" in done.stdout
+    assert "Stage 1" not in done.stdout
     assert "\x1b" not in done.stdout  # colours only on a terminal
     assert done.stderr == ""
+
+
+def test_solution(tmp_path, capsys):
+    results = tmp_path / "results.json"
+    assert main(["--submission", str(SOLUTION), "--json", str(results)]) == 0
+    assert total(REQUIRED, TOTAL - REQUIRED) in capsys.readouterr().out
     written = json.loads(results.read_text(encoding="utf-8"))
     assert written["score"] == TOTAL
     assert [test["max_score"] for test in written["tests"]] == list(TESTS.values())
     assert {test["status"] for test in written["tests"]} == {"passed"}
 
 
-def test_stubs_from_another_folder(tmp_path):
-    results = tmp_path / "results.json"
-    done = grade("--json", results, cwd=tmp_path)
-    assert done.returncode == 4
-    assert done.stdout.count(" is not written yet") == len(FULL)  # a row for each stage
-    assert total(0, 0) in done.stdout
-    assert "Traceback" not in done.stdout + done.stderr
-    written = json.loads(results.read_text(encoding="utf-8"))
-    assert written["score"] == 0
-    assert len(written["tests"]) == len(TESTS)
-    assert sum(test["max_score"] for test in written["tests"]) == TOTAL
-
-
-def test_one_stage(tmp_path):
-    done = grade("pe", "--submission", SOLUTION)
-    assert done.returncode == 0
-    assert f"Total: {of(FULL['pe'], FULL['pe'])} points" in done.stdout
-    assert "Stage 1" not in done.stdout
-
-
-def test_extra_credit_is_not_required(tmp_path):
+def test_extra_credit_is_not_required(tmp_path, capsys):
     for module in SOLUTION.glob("*.py"):
-        text = module.read_text(encoding="utf-8")
-        broken = text.replace("decoded_list.append", "decoded_list.extend") if module.name == "transformer.py" else text
-        if module.name == "decoder.py":
-            broken = broken.replace("def forward_one_step_ec(", "def forward_one_step(")
-        (tmp_path / module.name).write_text(broken, encoding="utf-8")
-    done = grade("--submission", tmp_path)
-    assert total(REQUIRED, 0) in done.stdout
-    assert done.returncode == 0
+        broken = "def broken(:\n" * (module.name == "decoder.py")  # read in the stage of extra credit alone
+        (tmp_path / module.name).write_text(module.read_text(encoding="utf-8") + broken, encoding="utf-8")
+    assert main(["pe", "inference", "--submission", str(tmp_path)]) == 0
+    extra = of(0, FULL["inference"])
+    assert f"Total: {of(FULL['pe'], FULL['pe'])} points, and {extra} extra" in capsys.readouterr().out
 
 
-def test_modules_in_the_current_folder_are_meant(tmp_path):
-    """On a shared server the course lies in one place, and what a student fetched in another."""
-    (tmp_path / "pe.py").write_bytes((SOLUTION / "pe.py").read_bytes())
-    done = grade("pe", cwd=tmp_path)
-    assert f"Total: {of(FULL['pe'], FULL['pe'])} points" in done.stdout
-
-
-def test_a_torch_py_beside_the_modules_is_not_imported(tmp_path):
-    for module in SOLUTION.glob("*.py"):
-        (tmp_path / module.name).write_bytes(module.read_bytes())
-    (tmp_path / "torch.py").write_text("raise SystemExit('wrong torch')", encoding="utf-8")
-    done = grade("mha", "--submission", ".", cwd=tmp_path)
-    assert f"Total: {of(FULL['mha'], FULL['mha'])} points" in done.stdout
-
-
-def test_verbose_shows_what_the_code_prints_without_control_characters(tmp_path):
+def test_verbose_shows_what_the_code_prints_without_control_characters(tmp_path, capsys):
     text = (SOLUTION / "pe.py").read_text(encoding="utf-8")
     text = text.replace("        T = x.size(1)", "        print('\\x1b[2J T is', x.size(1))\n        T = x.size(1)")
     (tmp_path / "pe.py").write_text(text, encoding="utf-8")
-    done = grade("pe", "--submission", tmp_path, "--verbose")
-    assert "T is 9" in done.stdout
-    assert "\x1b" not in done.stdout
+    main(["pe", "--submission", str(tmp_path), "--verbose"])
+    shown = capsys.readouterr().out
+    assert "T is 9" in shown
+    assert "\x1b" not in shown
 
 
 BAD_USAGE = {
@@ -102,38 +89,34 @@ BAD_USAGE = {
 
 
 @pytest.mark.parametrize("case", BAD_USAGE)
-def test_wrong_usage(case, tmp_path):
+def test_wrong_usage(case, tmp_path, monkeypatch, capsys):
     arguments, message = BAD_USAGE[case]
     (tmp_path / "docs").mkdir()
     (tmp_path / "README.md").write_text("hello", encoding="utf-8")
-    done = grade(*arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
+    monkeypatch.chdir(tmp_path)
+    try:
+        status: object = main(arguments)
+    except SystemExit as ended:  # by argparse
+        status = ended.code
+    assert status == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert "Traceback" not in said
     assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "docs"]
 
 
-def test_a_fault_of_the_grader_is_not_the_students(tmp_path):
+def test_a_fault_of_the_grader_is_not_the_students(tmp_path, monkeypatch, capsys):
     """With damaged expected tensors the verdict says that the grader failed, and the exit status is 3."""
-    copy = tmp_path / "project"
-    for folder in ("autograder", "course", "checkpoints"):
-        (copy / folder).parent.mkdir(exist_ok=True)
-        import shutil
-
-        shutil.copytree(ROOT / folder, copy / folder)
-    stored = copy / "autograder" / "assignments" / "transformer" / "expected" / "pe.safetensors"
-    stored.write_bytes(stored.read_bytes()[:100])
-    for name in ("grade.py", "course.toml"):
-        (copy / name).write_bytes((ROOT / name).read_bytes())
-    command = [sys.executable, str(copy / "grade.py"), "pe", "--submission", str(SOLUTION)]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=120)
-    assert done.returncode == 3
-    assert "The grader itself failed" in done.stdout
-    assert "Traceback" not in done.stderr
+    stored = ASSIGNMENT.expected / "pe.safetensors"
+    (tmp_path / stored.name).write_bytes(stored.read_bytes()[:100])
+    monkeypatch.setattr(Assignment, "expected", tmp_path)
+    assert main(["pe", "--submission", str(SOLUTION)]) == 3
+    shown = capsys.readouterr()
+    assert "The grader itself failed" in shown.out
+    assert "Traceback" not in shown.err
 
 
 def test_zip_packs_what_is_handed_in(tmp_path, monkeypatch, capsys):
-    from autograder.manifest import assignment
     from autograder.submissions.read_submission import read_submission
 
     monkeypatch.chdir(tmp_path)
@@ -145,9 +128,8 @@ def test_zip_packs_what_is_handed_in(tmp_path, monkeypatch, capsys):
     printed = " ".join(capsys.readouterr().out.split())
     assert "Packed mha.py, encoder.py, decoder.py, transformer.py into transformer.zip: hand in this file." in printed
     assert "NOT packed: pe.py is missing" in printed
-    chosen = assignment("transformer")
-    packed = read_submission(tmp_path / "transformer.zip", chosen)
-    assert packed.sources == read_submission(folder, chosen).sources
+    packed = read_submission(tmp_path / "transformer.zip", ASSIGNMENT)
+    assert packed.sources == read_submission(folder, ASSIGNMENT).sources
     with zipfile.ZipFile(tmp_path / "transformer.zip") as archive:
         assert all(name.startswith("transformer/") and name.endswith(".py") for name in archive.namelist())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["own", "transformer.zip"]

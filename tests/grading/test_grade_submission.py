@@ -10,7 +10,7 @@ from autograder.manifest import assignment
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 from tests.support.quick import some
-from tests.support.worth import FULL, PROJECTIONS, TESTS, TOTAL
+from tests.support.worth import FULL, PROJECTIONS, TESTS
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTION, STUBS = ROOT / "solutions" / "transformer", ROOT / "notebooks" / "transformer"
@@ -32,13 +32,6 @@ def points(report: Report) -> dict[str, float]:
     return {stage.name: stage.points for stage in report.stages}
 
 
-def test_solution_gets_full_marks(workers):
-    report = graded(workers, {})
-    assert points(report) == FULL
-    assert (report.complete, report.faulty) == (True, False)
-    assert report.points == report.max_points == TOTAL
-
-
 def test_stubs_get_nothing_and_are_not_started(workers):
     report = grade(read_submission(STUBS, ASSIGNMENT), ASSIGNMENT, workers)
     assert report.points == 0
@@ -56,10 +49,19 @@ NEED = {
 }
 
 
+def concerned(module: str) -> str:
+    """The stages that a module could cost: these, and one that uses all of mha.py and pe.py."""
+    return " ".join(stage.name for stage in ASSIGNMENT.stages if stage.name in {*NEED[module], "pe", "encoder"})
+
+
+def full(stages: str) -> dict[str, float]:
+    return {name: FULL[name] for name in stages.split()}
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_a_stub_costs_only_the_stages_that_are_written_in_it(workers, module):
     """Of these, it costs the tests of the functions in that module."""
-    report = graded(workers, {module: sources(STUBS)[module]})
+    report = graded(workers, {module: sources(STUBS)[module]}, concerned(module))
     for test in report.tests:
         stage = ASSIGNMENT.stage(test.stage)
         graded_in = {stage.graded_by(test.name, part.name).partition(".")[0] for part in test.parts}
@@ -72,7 +74,7 @@ def test_a_stub_costs_only_the_stages_that_are_written_in_it(workers, module):
 def test_a_syntax_error_is_told_once_with_its_line(workers, module, jobs):
     broken = sources(SOLUTION)[module] + "\ndef broken(:\n"
     line = broken.count("\n")
-    report = graded(workers, {module: broken}, jobs=jobs)
+    report = graded(workers, {module: broken}, concerned(module), jobs)
     first = next(test for test in report.tests if test.stage in NEED[module])
     assert first.status == "error"
     assert "SyntaxError" in first.message
@@ -108,12 +110,12 @@ def test_each_fault_has_its_message_and_costs_its_own_stage(workers, fault):
     first_lines, old, new, status, message = FAULTS[fault]
     text = sources(SOLUTION)["mha"]
     assert old in text
-    report = graded(workers, {"mha": first_lines + text.replace(old, new)})
+    report = graded(workers, {"mha": first_lines + text.replace(old, new)}, concerned("mha"))
     tests = [test for test in report.tests if test.stage == "mha"]
     assert tests[0].status == status
     assert message in tests[0].message
     masks = 12 * (fault == "values")  # in a result with one wrong offset, the masks can still be judged
-    assert points(report) == {**FULL, "mha": (PROJECTIONS + masks) * bool(old)}
+    assert points(report) == {**full(concerned("mha")), "mha": (PROJECTIONS + masks) * bool(old)}
 
 
 NO_MODULE = {
@@ -126,7 +128,7 @@ NO_MODULE = {
 @pytest.mark.parametrize("module", NO_MODULE)
 def test_a_class_that_is_no_module_is_an_error_of_the_student(workers, module):
     class_name = NO_MODULE[module].split()[1].split("(")[0].rstrip(":")
-    report = graded(workers, {module: NO_MODULE[module]})
+    report = graded(workers, {module: NO_MODULE[module]}, concerned(module))
     assert not report.faulty
     for test in report.tests:
         assert test.status == ("error" if test.stage in NEED[module] else "passed"), test
@@ -155,18 +157,12 @@ def test_what_the_code_prints_is_kept_and_does_not_disturb(workers):
     assert "T is 9" in test.printed
 
 
-def test_code_that_computes_in_float32_is_right(workers):
-    text = sources(SOLUTION)["mha"].replace(ATTENTION, "        x = torch.softmax(scores.float(), dim=-1) @ value\n")
-    assert "scores.float()" in text
-    assert graded(workers, {"mha": text}, "mha").points == FULL["mha"]
-
-
 def test_a_missing_module_is_named(workers):
     submission = Submission("test", {**sources(SOLUTION)}, {"pe": "pe.py is missing from the submission"})
     del submission.sources["pe"]
-    report = grade(submission, ASSIGNMENT, workers)
-    assert points(report) == {**FULL, "pe": 0}
-    assert report.stages[1].tests[0].message == "pe.py is missing from the submission"
+    report = grade(submission, ASSIGNMENT, workers, map(ASSIGNMENT.stage, ("pe", "encoder")))
+    assert points(report) == {**full("encoder"), "pe": 0}
+    assert report.stages[0].tests[0].message == "pe.py is missing from the submission"
 
 
 def test_a_worker_that_died_is_replaced_for_the_next_test(workers):
