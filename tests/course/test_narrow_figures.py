@@ -3,6 +3,7 @@
 import base64
 import io
 import re
+from functools import cache
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -23,6 +24,7 @@ def pictures(html: str) -> list[tuple[int, int, np.ndarray]]:
     return [(int(width), int(least), imread(io.BytesIO(base64.b64decode(data)))) for width, least, data in found]
 
 
+@cache
 def heatmaps(columns: int, rows: int = 1) -> str:
     words = ["one", "two", "three", "four", "five", "six", "seven"]
     titles = [f"head {head}" for head in range(columns)]
