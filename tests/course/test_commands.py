@@ -277,6 +277,12 @@ def test_the_numbers_of_threads_and_beams_must_be_positive(capsys, option):
     assert f"{option} must be at least 1, not 0" in capsys.readouterr().err
 
 
+def test_evaluation_is_a_command_too():
+    code, lines, errors = run("evaluate", "--beam", "0")
+    assert (code, lines) == (2, [])
+    assert "--beam must be at least 1, not 0" in errors[-1]
+
+
 def test_an_interrupt_ends_quietly(capsys):
     def interrupted():
         raise KeyboardInterrupt

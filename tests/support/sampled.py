@@ -107,4 +107,5 @@ EVERY = {
     "grading/test_a_slip_costs_once.py::test_a_function_gets_no_stand_in_of_one_that_would_answer_it": 2,
     "attacks/test_run_time.py::test_a_fused_attention_is_refused_by_whatever_name": 4,
     "attacks/test_attacks.py::test_a_ready_made_attention_is_found": 4,
+    "assignments/attention/test_grading.py::test_visible_tests_warn_of_gradients_that_only_hidden_tests_judge": 2,
 }
