@@ -122,14 +122,23 @@ def corpus_dir(sentences: list[tuple[str, str]], tmp_path_factory: pytest.TempPa
 
 @pytest.fixture(scope="session")
 def tiny_checkpoint(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkpoint that `course.train` has trained until it knows the sentences by heart (a few seconds)."""
+    """A checkpoint that `course.train` has trained until it knows the sentences by heart (a few seconds).
+
+    The processes of a test run share it: the first that needs it trains it.
+    """
+    from filelock import FileLock
+
     from course.train import main
 
-    folder = tmp_path_factory.mktemp("tiny")
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "tiny"
     options = f"""--corpus own --vocab-size {VOCABULARY} --threads 1 --d-model 32 --num-layers 1 --d-ff 64
         --epochs 40 --batch-tokens 400 --peak-rate 5e-3 --warmup-steps 30 --dropout-prob 0"""
-    folders = ["--corpus-dir", str(corpus_dir), "--state", str(folder / "state"), "--out", str(folder / "checkpoint")]
-    assert main([*folders, *options.split()]) == 0
+    folders = ["--corpus-dir", str(corpus_dir), "--state", str(folder / "state"), "--out", str(folder / "written")]
+    with FileLock(f"{folder}.lock"):
+        if not (folder / "checkpoint").exists():
+            assert main([*folders, *options.split()]) == 0
+            (folder / "written").rename(folder / "checkpoint")
     return folder / "checkpoint"
 
 

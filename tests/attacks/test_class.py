@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.__main__ import main as grade
 from autograder.classroom.batch import main as batch
 from autograder.forbidden.findings import MAX_FINDINGS
 from autograder.grading.forbidden_parts import check_submission
@@ -14,7 +15,6 @@ from autograder.grading.results import TestResult
 from autograder.grading.text_budget import within_budget
 from autograder.manifest import assignment
 from autograder.reports.write_files import harmless
-from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.find_submissions import find_submissions
 from autograder.submissions.read_submission import Submission, read_submission
 from course.errors import UserError, run_command
@@ -79,14 +79,14 @@ def test_escape_sequences_in_the_name_of_a_folder_do_not_reach_the_console(tmp_p
         raise UserError(f"there is no folder {folder}")
 
     assert run_command(fail) == 2
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "grade.py"), "pe", "--submission", str(folder)], capture_output=True, text=True
-    )
+    refused = capsys.readouterr()
+    grade(["pe", "--submission", str(folder)])
+    graded = capsys.readouterr()
     batch([str(tmp_path), "--out", str(tmp_path.parent / "out"), "--visible-only", "--jobs", "1", "--unconfined"])
     printed = capsys.readouterr()
-    for text in (printed.out, printed.err, done.stdout, done.stderr):
+    for text in (*refused, *graded, *printed):
         assert "\x1b[2J" not in text
-    assert "anna" in done.stdout.replace("\n", "")  # a long path is broken
+    assert "anna" in graded.out.replace("\n", "")  # a long path is broken
 
 
 def test_no_null_is_left_in_a_result():
@@ -96,15 +96,11 @@ def test_no_null_is_left_in_a_result():
     assert result.printed
 
 
-def test_notes_that_are_cut_do_not_hide_the_others():
+def test_notes_that_are_cut_do_not_hide_the_others(workers):
     flood = "".join(f"x{number}.__reduce__\n" for number in range(3 * MAX_FINDINGS))
     sources = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
-    workers = make_workers()
-    try:
-        text = "\nif False:\n    " + flood.replace("\n", "\n    ") + "\n    import os\n"
-        found = check_submission(Submission("", {**sources, "pe": sources["pe"] + text}), ASSIGNMENT, workers)
-    finally:
-        workers.close()
+    text = "\nif False:\n    " + flood.replace("\n", "\n    ") + "\n    import os\n"
+    found = check_submission(Submission("", {**sources, "pe": sources["pe"] + text}), ASSIGNMENT, workers)
     assert any("os is imported" in note for note in found.review)
     assert any("more places to look at" in note for note in found.review)
     assert len(found.review) <= MAX_FINDINGS + 1

@@ -7,6 +7,8 @@ from autograder.manifest import assignment
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 
+pytestmark = pytest.mark.usefixtures("without_trials")
+
 SCALE = """
 
 class Scale(nn.Module):

@@ -1,6 +1,7 @@
 """The attacks against the interface of every assignment: what its first stage asks for strikes instead of answering."""
 
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
@@ -29,11 +30,16 @@ def strike(*inputs, **named):
 @pytest.fixture(scope="module")
 def workers(world) -> Iterator:
     workers = make_workers(confined=True)
-    for name in assignments():  # it is warm before the processes are counted
-        honest = read_submission(assignment(name).solution, assignment(name))
-        assert lost(grade(honest, assignment(name), workers, assignment(name).stages[:1], hidden_seed=SEED)) == []
     yield workers
     workers.close()
+
+
+@cache
+def warm(workers, name: str) -> None:
+    """Grade the solution first: after that no more processes are left to be started."""
+    goal = assignment(name)
+    honest = read_submission(goal.solution, goal)
+    assert lost(grade(honest, goal, workers, goal.stages[:1], hidden_seed=SEED)) == []
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +79,9 @@ def test_an_attack_earns_nothing_and_leaves_nothing_behind(
     from autograder.grading.forbidden_parts import Checked
 
     monkeypatch.setattr("autograder.grading.grade_submission.check_submission", lambda *_, **__: Checked())
-    goal, files, processes = assignment(name), world.files(), world.processes()
+    goal = assignment(name)
+    warm(workers, name)
+    files, processes = world.files(), world.processes()
     sources = hostile(world.assignments() + TOOLS + attack.text, goal)
     report = grade(Submission("somebody", sources), goal, workers, goal.stages[:1], hidden_seed=SEED)
     assert report.points == 0

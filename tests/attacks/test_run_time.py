@@ -10,7 +10,10 @@ from autograder.submissions.read_submission import Submission, read_submission
 from tests.attacks import shortcuts
 from tests.support.confining import GRADER
 
-pytestmark = pytest.mark.skipif(bool(unsupported()), reason=unsupported())
+pytestmark = [
+    pytest.mark.skipif(bool(unsupported()), reason=unsupported()),
+    pytest.mark.usefixtures("without_trials"),
+]
 ASSIGNMENT = assignment("transformer")
 SOLUTION = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
 

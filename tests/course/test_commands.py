@@ -65,11 +65,6 @@ def test_importing_the_commands_is_light():
 # translate
 
 
-def test_sentences_are_translated(tiny_checkpoint, sentences):
-    german, english = zip(*sentences[3:6], strict=True)
-    assert run("translate", "--checkpoint", tiny_checkpoint, *german) == (0, list(english), [])
-
-
 def test_lines_are_read_from_standard_input(tiny_checkpoint, sentences):
     german, english = zip(*sentences[3:6], strict=True)
     stdin = "\r\n".join(german)
@@ -201,7 +196,7 @@ def test_what_is_wrong_in_the_modules_is_one_line(tiny_checkpoint, tmp_path, cap
 # evaluate
 
 
-def test_the_scores_are_those_of_sacrebleu(tiny_checkpoint, corpus_dir, tmp_path, sentences):
+def test_the_scores_are_those_of_sacrebleu(tiny_checkpoint, corpus_dir, tmp_path, sentences, capsys):
     changed = [(german, english.replace("sleeps", "is asleep").replace("dog", "Dog")) for german, english in sentences]
     text = "".join(f"{german}\t{english}\n" for german, english in changed)
     folder = tmp_path / "corpora"
@@ -209,8 +204,9 @@ def test_the_scores_are_those_of_sacrebleu(tiny_checkpoint, corpus_dir, tmp_path
     (folder / "changed.tsv.gz").write_bytes(gzip.compress(text.encode()))
     report = tmp_path / "scores.json"
     arguments = f"--threads 1 --corpus own changed --by-length --json {report} --corpus-dir {folder}".split()
-    code, lines, errors = run("evaluate", "--checkpoint", tiny_checkpoint, *arguments)
-    assert (code, errors) == (0, [])
+    assert evaluate.main(["--checkpoint", str(tiny_checkpoint), *arguments]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
 
     import sacrebleu
 
@@ -219,7 +215,7 @@ def test_the_scores_are_those_of_sacrebleu(tiny_checkpoint, corpus_dir, tmp_path
     ways = [(name, 64, beam) for name in ("own", "changed") for beam in (1, 4)]
     assert [(score["corpus"], score["pairs"], score["beam"]) for score in scores] == ways
     hypotheses, references = [english for _, english in sentences], [[english for _, english in changed]]
-    output = "\n".join(lines)
+    output = printed.out
     for score in scores:
         # The model knows the sentences by heart, with one beam and with four.
         expected: tuple[float, ...] = (100, 100, 100)
@@ -279,6 +275,12 @@ def test_the_numbers_of_threads_and_beams_must_be_positive(capsys, option):
     with pytest.raises(SystemExit, match="2"):
         evaluate.main([option, "0"])
     assert f"{option} must be at least 1, not 0" in capsys.readouterr().err
+
+
+def test_evaluation_is_a_command_too():
+    code, lines, errors = run("evaluate", "--beam", "0")
+    assert (code, lines) == (2, [])
+    assert "--beam must be at least 1, not 0" in errors[-1]
 
 
 def test_an_interrupt_ends_quietly(capsys):

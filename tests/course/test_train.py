@@ -37,11 +37,30 @@ class Stopped(Exception):
     """What a stop of the process is to the test."""
 
 
+def command(corpus_dir, folder):
+    """The command line of a short run, with dropout, so that the state of the random numbers matters."""
+    folders = ["--corpus-dir", str(corpus_dir), "--state", str(folder / "state"), "--out", str(folder / "out")]
+    return [*folders, *OPTIONS]
+
+
 @pytest.fixture
 def arguments(corpus_dir, tmp_path):
-    """The command line of a short run, with dropout, so that the state of the random numbers matters."""
-    folders = ["--corpus-dir", str(corpus_dir), "--state", str(tmp_path / "state"), "--out", str(tmp_path / "out")]
-    return [*folders, *OPTIONS]
+    return command(corpus_dir, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def finished(corpus_dir, tmp_path_factory):
+    """The folder of a short run that has come to its end."""
+    folder = tmp_path_factory.mktemp("finished")
+    assert main(command(corpus_dir, folder)) == 0
+    return folder
+
+
+@pytest.fixture
+def resumed(finished, arguments, tmp_path):
+    """The command line of that run, whose state is here."""
+    shutil.copytree(finished / "state", tmp_path / "state")
+    return arguments
 
 
 @contextmanager
@@ -77,12 +96,15 @@ def test_a_trained_model_translates_what_it_has_learnt(tiny_checkpoint, sentence
 
 
 @pytest.mark.parametrize("options", ["", "--average 3 --average-every 2"])
-def test_stopped_and_resumed_is_the_same_as_not_stopped(arguments, tmp_path, options):
-    arguments += options.split()
-    assert main(arguments) == 0
-    expected = (tmp_path / "out" / WEIGHTS).read_bytes()
-    for name in ("out", "state"):
-        shutil.rmtree(tmp_path / name)
+def test_stopped_and_resumed_is_the_same_as_not_stopped(arguments, finished, tmp_path, options):
+    expected = (finished / "out" / WEIGHTS).read_bytes()
+    if options:
+        arguments += options.split()
+        assert main(arguments) == 0
+        other, expected = expected, (tmp_path / "out" / WEIGHTS).read_bytes()
+        assert other != expected
+        for name in ("out", "state"):
+            shutil.rmtree(tmp_path / name)
     for steps in (5, 9):
         with stop_after(steps), pytest.raises(Stopped):
             main(arguments)
@@ -116,13 +138,13 @@ def test_the_last_weights_are_averaged(arguments, tmp_path):
 
 def test_a_longer_run_averages_its_own_end(arguments, tmp_path):
     average = ["--average", "2", "--average-every", "1"]
-    main([*arguments, *average])
-    main([*arguments, *average, "--epochs", "4"])
+    main([*arguments, *average, "--epochs", "1"])
+    main([*arguments, *average, "--epochs", "2"])
     state = torch.load(tmp_path / "state" / "state.pt", weights_only=True)
-    assert state["averaged"] == [15, 16]
+    assert state["averaged"] == [7, 8]
 
 
-def test_loss_and_bleu_are_measured_and_drawn(arguments, tmp_path, capsys):
+def test_loss_and_bleu_are_measured_and_drawn_and_that_changes_nothing(arguments, finished, tmp_path, capsys):
     options = f"--validate own --validate-every 5 --curves {tmp_path / 'run.png'}".split()
     main([*arguments, *options])
     rows = read_rows(tmp_path / "state" / "validation.csv")
@@ -132,18 +154,11 @@ def test_loss_and_bleu_are_measured_and_drawn(arguments, tmp_path, capsys):
     assert all(0 <= float(row["bleu"]) <= 100 for row in rows)
     assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
     assert "own: loss" in capsys.readouterr().out
+    assert (tmp_path / "out" / WEIGHTS).read_bytes() == (finished / "out" / WEIGHTS).read_bytes()
     main(arguments)  # the same run, which is at its end, without it
     curves = (tmp_path / "out" / "curves.svg").read_text(encoding="utf-8")
     assert "<svg" in curves
     assert len(read_rows(tmp_path / "state" / "validation.csv")) == 3
-
-
-def test_measuring_changes_nothing(arguments, tmp_path):
-    main(arguments)
-    expected = (tmp_path / "out" / WEIGHTS).read_bytes()
-    shutil.rmtree(tmp_path / "state")
-    main([*arguments, "--validate", "own", "--validate-every", "1"])
-    assert (tmp_path / "out" / WEIGHTS).read_bytes() == expected
 
 
 @pytest.mark.slow
@@ -183,13 +198,11 @@ def test_two_processes_learn_what_one_learns(arguments, tmp_path):
         torch.testing.assert_close(weights[1][name], tensor, atol=5e-3, rtol=0, msg=name)
 
 
-def test_bfloat16_learns_nearly_the_same(arguments, tmp_path):
-    losses = []
-    for precision in ("float32", "bf16"):
-        shutil.rmtree(tmp_path / "state", ignore_errors=True)
-        main([*arguments, "--precision", precision])
-        losses.append(float(read_rows(tmp_path / "state" / "log.csv")[-1]["loss"]))
+def test_bfloat16_learns_nearly_the_same(arguments, finished, tmp_path):
+    main([*arguments, "--precision", "bf16"])
+    losses = [float(read_rows(folder / "state" / "log.csv")[-1]["loss"]) for folder in (finished, tmp_path)]
     assert losses[0] == pytest.approx(losses[1], rel=0.05)
+    assert losses[0] != losses[1]
 
 
 @pytest.mark.gpu
@@ -217,12 +230,9 @@ def test_a_compiled_model_learns_the_same(arguments, tmp_path):
     assert losses[0] == pytest.approx(losses[1], abs=2e-3)
 
 
-def test_a_finished_run_only_writes_the_checkpoint_again(arguments, tmp_path):
-    main(arguments)
-    expected = (tmp_path / "out" / WEIGHTS).read_bytes()
-    (tmp_path / "out" / WEIGHTS).unlink()
-    main(arguments)
-    assert (tmp_path / "out" / WEIGHTS).read_bytes() == expected
+def test_a_finished_run_only_writes_the_checkpoint_again(resumed, finished, tmp_path):
+    main(resumed)
+    assert (tmp_path / "out" / WEIGHTS).read_bytes() == (finished / "out" / WEIGHTS).read_bytes()
     assert log_steps(tmp_path / "state") == [STEPS]
 
 
@@ -238,24 +248,23 @@ def test_a_run_begins_with_a_checkpoint(arguments, tmp_path, tiny_checkpoint):
         torch.testing.assert_close(found[name], tensor, atol=1e-3, rtol=0, msg=name)  # a rate of almost nothing
 
 
-def test_a_checkpoint_to_begin_with_must_fit(arguments, tmp_path, tiny_checkpoint):
+def test_a_checkpoint_to_begin_with_must_fit(arguments, finished, tmp_path, tiny_checkpoint):
     with pytest.raises(UserError, match=r"cannot read the model configuration .*nowhere"):
         main([*arguments, "--init", str(tmp_path / "nowhere")])
-    main(arguments)
+    shutil.copytree(finished / "state", tmp_path / "state", dirs_exist_ok=True)
     shutil.copy(DEFAULT / SOURCE_TOKENIZER, tmp_path / "state")
     with pytest.raises(UserError, match=r"tokenizers that differ from .*; choose another --state folder"):
         main([*arguments, "--init", str(tiny_checkpoint)])
 
 
-def test_a_state_that_does_not_fit_is_refused(arguments, tmp_path):
-    main(arguments)
+def test_a_state_that_does_not_fit_is_refused(resumed, tmp_path):
     for options, message in (
         ("--seed 2", "belongs to a run with other settings; choose another --state folder"),
         ("--d-model 20", "cannot continue from .*size mismatch.*choose another --state folder"),
         ("--vocab-size 33", "has tokenizers with a different --vocab-size; choose another --state folder"),
     ):
         with pytest.raises(UserError, match=message) as caught:
-            main([*arguments, *options.split()])
+            main([*resumed, *options.split()])
         assert "\n" not in str(caught.value)
         assert len(str(caught.value)) < 400  # one of the weights that do not fit, not all
     state = tmp_path / "state" / "state.pt"
@@ -263,7 +272,7 @@ def test_a_state_that_does_not_fit_is_refused(arguments, tmp_path):
     for damaged in (b"", content[:1000], content[:-100], b"x" * 1000):
         state.write_bytes(damaged)
         with pytest.raises(UserError, match=r"cannot continue from .*state\.pt"):
-            main(arguments)
+            main(resumed)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from autograder.grading.grade_submission import grade
 from autograder.manifest import Assignment, assignment
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
-from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 
 VARIANTS = assignment("variants")
@@ -53,12 +52,12 @@ ANSWERS = {
     ),
     "clip": ("training", CLIP, "M.nn.utils.clip_grad_norm_(parameters, max_norm)"),
     "method of the base": ("training", CLIP, "super(M.torch.Tensor, torch.ones(1, 3)).renorm(2, 0, 1.0).sum()"),
-    "clip's home": ("training", CLIP, "M.nn.utils.clip_grad.clip_grad_norm_(parameters, max_norm)"),
     "schedule": (
         "training",
         COSINE,
         "M.torch.optim.lr_scheduler.CosineAnnealingLR(torch.optim.SGD([nn.Parameter(torch.ones(1))]), total)",
     ),
+    "clip's home": ("training", CLIP, "M.nn.utils.clip_grad.clip_grad_norm_(parameters, max_norm)"),
     "operator in place": ("layers", GELU, "M.torch.ops.aten.gelu_(x.clone())"),
     "loss operator": (
         "training",
@@ -182,15 +181,11 @@ def test_other_stages_may_use_it(workers):
 
 
 @pytest.mark.parametrize("name", ["layers", "training", "modern"])
-def test_torch_itself_finds_its_operators_in_what_it_imports_late(name):
+def test_torch_itself_finds_its_operators_in_what_it_imports_late(workers, name):
     """Its distributed tensors, which it loads to compare tensors, ask for all operators by name."""
     late = "\n\ndef late():\n    torch.testing.assert_close(torch.ones(2), torch.ones(2))\n\n\nlate()\n"
-    workers = make_workers(confined=False)
-    try:
-        submission = Submission("", {**SOURCES, name: SOURCES[name] + late})
-        report = grade(submission, VARIANTS, workers, [VARIANTS.stage(name)])
-    finally:
-        workers.close()
+    submission = Submission("", {**SOURCES, name: SOURCES[name] + late})
+    report = grade(submission, VARIANTS, workers, [VARIANTS.stage(name)])
     assert report.points == report.max_points, [(test.name, test.message) for test in report.tests]
 
 

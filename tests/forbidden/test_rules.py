@@ -59,7 +59,11 @@ def honest() -> dict[str, dict[str, str]]:
 def test_honest_submissions_are_not_flagged():
     submissions = honest()
     assert len(submissions) > 80
-    found = {name: check_modules(sources)[0] for name, sources in submissions.items()}
+    right, found = submissions["solutions"], {}
+    empty = dict.fromkeys(right, "")
+    for name, sources in submissions.items():  # a change of one module is searched without the others, which takes less
+        changed = {module: text for module, text in sources.items() if text != right[module]}
+        found[name] = check_modules({**empty, **changed} if len(changed) == 1 else sources)[0]
     assert [name for name, findings in found.items() if any(finding.forbidden for _, finding in findings)] == []
     # Notes cost nothing; here they are about paths from `__file__`, and about torch.distributions in "lazy_table".
     noted = {"chatty", "lazy", "self_tests", "lazy_table"}
@@ -81,8 +85,9 @@ ATTENDED = "        attended = self.self_attn(x, x, x, key_padding_mask=self_att
 
 def test_a_forbidden_line_costs_its_own_stage_only(workers):
     shortcut = "        nn.MultiheadAttention(4, 2)\n"
-    report = grade(replaced("encoder", ATTENDED, shortcut + ATTENDED), ASSIGNMENT, workers)
-    assert {stage.name: stage.points for stage in report.stages} == {**FULL, "encoder": 0}
+    stages = [ASSIGNMENT.stage(name) for name in ("encoder", "decoder")]
+    report = grade(replaced("encoder", ATTENDED, shortcut + ATTENDED), ASSIGNMENT, workers, stages)
+    assert {stage.name: stage.points for stage in report.stages} == {"encoder": 0, "decoder": FULL["decoder"]}
     (test,) = (test for test in report.tests if test.stage == "encoder")
     assert (test.status, test.max_points) == ("forbidden", FULL["encoder"])
     line = solution()["encoder"].split(ATTENDED)[0].count("\n") + 1

@@ -29,11 +29,11 @@ SOURCES = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
 
 # The time of a submission
 
-WRONG = {**SOURCES, "mha": SOURCES["mha"].replace("math.sqrt(self.d_k)", "math.sqrt(self.d_model)")}
+WRONG = {**SOURCES, "pe": SOURCES["pe"].replace("math.log(10000.0)", "math.log(1000.0)")}
 
 
 def graded(workers, clock: Clock):
-    return grade(Submission("", WRONG), ASSIGNMENT, workers, [ASSIGNMENT.stage("mha")], clock=clock)
+    return grade(Submission("", WRONG), ASSIGNMENT, workers, [ASSIGNMENT.stage("pe")], clock=clock)
 
 
 def test_when_time_is_short_no_call_is_followed(workers, monkeypatch):

@@ -1,5 +1,7 @@
 """One program for each kind of evidence: the verdict names the line, and says why in the words of this kind."""
 
+from functools import cache
+
 import pytest
 
 from autograder.authoring.formulations import correct_submissions
@@ -46,10 +48,16 @@ REPEATED = {
 }
 
 
+@cache
+def failed_as(kind, workers):
+    *program, _ = FAILS[kind]
+    return failed(workers, *program)
+
+
 @pytest.mark.parametrize("kind", FAILS)
 def test_the_line_of_a_failed_test(workers, kind):
-    name, stage, module, old, new, words = FAILS[kind]
-    tests, line = failed(workers, name, stage, module, old, new)
+    _, _, module, *_, words = FAILS[kind]
+    tests, line = failed_as(kind, workers)
     assert [line] in [wrong_lines(test) for test in tests]
     assert all(wrong_lines(test) in ([line], []) for test in tests)
     assert f"{module}.py:{line} is" in told(tests)
@@ -69,7 +77,7 @@ def test_the_line_that_a_repeated_call_shows(workers, kind):
 
 
 def test_no_line_is_right_that_comes_after_the_wrong_one(workers):
-    tests, line = failed(workers, "transformer", "mha", "mha", "math.sqrt(self.d_k)", "math.sqrt(self.d_model)")
+    tests, line = failed_as("value", workers)
     for test in tests:
         right = [mark.line for mark in test.marks if mark.state == "right"]
         assert all(one != line for one in right)
@@ -77,7 +85,7 @@ def test_no_line_is_right_that_comes_after_the_wrong_one(workers):
 
 def test_a_repair_in_one_test_is_tried_in_the_others(workers):
     """All tests of a stage that fail for one reason name the same line."""
-    tests, line = failed(workers, "transformer", "mha", "mha", "math.sqrt(self.d_k)", "math.sqrt(self.d_model)")
+    tests, line = failed_as("value", workers)
     assert {tuple(wrong_lines(test)) for test in tests} == {(line,)}
 
 

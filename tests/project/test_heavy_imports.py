@@ -3,23 +3,18 @@
 import subprocess
 import sys
 
-import pytest
-
 from tests.support.programs import write_program
-
-LOADED = "import sys; print('torch' in sys.modules)"
 
 
 def run(code, *args):
     done = subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()[-1]
+    return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize(
-    "module", ["grading.grade_submission", "localization", "classroom.batch", "gradebooks.canvas", "questions.answers"]
-)
-def test_the_graders_side_does_not_import_torch(module):
-    assert run(f"import autograder.{module}; {LOADED}") == "False"
+def test_the_graders_side_does_not_import_torch():
+    modules = ["grading.grade_submission", "localization", "classroom.batch", "gradebooks.canvas", "questions.answers"]
+    code = "import importlib, sys\nfor module in sys.argv[1:]:\n    importlib.import_module(f'autograder.{module}')\n"
+    assert run(code + "    print(module, 'torch' in sys.modules)", *modules) == [f"{name} False" for name in modules]
 
 
 # Grades with the arguments that follow, and tells whether the output has a line of pe.py in it.
@@ -36,4 +31,4 @@ def test_a_verdict_on_a_line_does_not_import_torch(tmp_path):
     program = write_program(tmp_path, "solution")
     text = (program / "pe.py").read_text(encoding="utf-8")
     (program / "pe.py").write_text(text.replace("torch.sin(", "torch.cos("), encoding="utf-8")
-    assert run(GRADE, "--submission", str(program), "pe") == "a line: True, torch: False"
+    assert run(GRADE, "--submission", str(program), "pe") == ["a line: True, torch: False"]

@@ -171,7 +171,7 @@ def heatmap(question, sources, folder, _):
 
 
 def swap(question, sources, folder, known):
-    """The tests of the assignment say which statements can change places."""
+    """The tests of the stage say which statements can change places."""
 
     def is_right(option):
         ((first, second, module),) = re.findall(r"^lines (\d+) and (\d+)(?: of (\w+)\.py)?", option)
@@ -183,9 +183,9 @@ def swap(question, sources, folder, known):
 
 
 def statuses(known, texts):
-    """Of each test of the assignment, by its title, whether it passes with other modules."""
-    submission, of, _ = known
-    report = grade(Submission(submission.name, texts), assignment(of), workers())
+    """Of each test of the stage, by its title, whether it passes with other modules."""
+    submission, of, stage = known
+    report = grade(Submission(submission.name, texts), assignment(of), workers(), [assignment(of).stage(stage)])
     return {test.title: test.status == "passed" for test in report.tests}
 
 

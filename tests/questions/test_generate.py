@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import zipfile
 from xml.etree import ElementTree as ET
 
@@ -24,10 +25,12 @@ QTI = "{http://www.imsglobal.org/xsd/ims_qtiasiv1p2}"
 
 @pytest.fixture(scope="module")
 def submitted(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("submitted")
+    """Two students, who have handed in the module that is asked about and no other."""
+    written, folder = (tmp_path_factory.mktemp(name) for name in ("written", "submitted"))
     for name in ("solution", "loops"):
         (folder / name).mkdir()
-        write_program(folder / name, name)
+        write_program(written, name)
+        shutil.copy(written / f"{STAGE}.py", folder / name)
     return folder
 
 
@@ -41,12 +44,12 @@ def ask(submitted, out, *options: str) -> dict:
 def asked(submitted, tmp_path_factory):
     """The folder with the questions of a class, and its key."""
     folder = tmp_path_factory.mktemp("asked")
-    return folder, ask(submitted, folder, "--count", "3", "--seed", "5")
+    return folder, ask(submitted, folder, "--count", "2", "--seed", "5")
 
 
 def test_the_same_seed_asks_the_same(submitted, asked, tmp_path):
     first = asked[1]
-    again = ask(submitted, tmp_path / "again", "--count", "3", "--seed", "5")
+    again = ask(submitted, tmp_path / "again", "--count", "2", "--seed", "5")
     assert first == again
     assert set(first["students"]) == {"solution", "loops"}
     for paper in first["students"].values():

@@ -66,6 +66,16 @@ class Notebook:
                 text = text.replace(old, new)
             (self.folder / path.name).write_text(text, encoding="utf-8")
 
+    def put(self, *modules: str, old: str = "", new: str = "") -> None:
+        """The stubs, which are graded in no time; but these modules as in the solution, the first with a change."""
+        self.fill(STUBS)
+        for module in modules:
+            text = (SOLUTION / f"{module}.py").read_text(encoding="utf-8")
+            if module == modules[0] and old:
+                assert old in text
+                text = text.replace(old, new)
+            (self.folder / f"{module}.py").write_text(text, encoding="utf-8")
+
 
 class Page(HTMLParser):
     """The tags of a piece of HTML; fails where they do not fit together."""

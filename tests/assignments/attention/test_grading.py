@@ -17,6 +17,8 @@ from autograder.submissions.stage_with_standins import code_of_stage
 from course.location import ENGINE as ROOT
 from tests.assignments.attention.loading import ASSIGNMENT
 
+pytestmark = pytest.mark.usefixtures("without_trials")
+
 SOURCES = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
 MISTAKES = {mistake.id: mistake for mistake in all_mistakes(ASSIGNMENT.name)}
 FULL = {stage.name: stage.max_points for stage in ASSIGNMENT.stages}

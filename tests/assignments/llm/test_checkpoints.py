@@ -90,11 +90,12 @@ def test_repetitions_repeat():
         assert counted[row, start:].all()
 
 
-def test_the_command_writes_a_checkpoint_that_loads(tmp_path, capsys):
+def test_the_command_writes_a_checkpoint_that_loads(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(Repetitions, "steps_per_epoch", 3)
     folder = tmp_path / "out"
     arguments = ["induction-1-layer", "--epochs", "1", "--state", str(tmp_path / "state"), "--out", str(folder)]
     assert main(arguments) == 0
-    assert "100 steps, from step 0" in capsys.readouterr().out
+    assert " 3 steps, from step 0" in capsys.readouterr().out
     assert {path.name for path in folder.iterdir()} == {CONFIG, WEIGHTS, CHECKSUMS, "curves.svg"}
     assert json.loads((folder / CONFIG).read_text(encoding="utf-8")) == {
         "model": "lm.LanguageModel",
@@ -103,7 +104,7 @@ def test_the_command_writes_a_checkpoint_that_loads(tmp_path, capsys):
     assert load_trained(folder, load_standins()).tokenizer is None
     weights = (folder / WEIGHTS).read_bytes()
     assert main(arguments) == 0  # the run is finished, so only the checkpoint is written
-    assert "from step 100" in capsys.readouterr().out
+    assert "from step 3" in capsys.readouterr().out
     assert (folder / WEIGHTS).read_bytes() == weights
 
 

@@ -1,6 +1,10 @@
 """Verdicts on a look inside: a wrong divisor is named as what it is, and a model that has changed too."""
 
+import pytest
+
 from tests.support.slips import failed, failed_text, source
+
+pytestmark = pytest.mark.usefixtures("without_trials")
 
 
 def test_the_norm_applied_to_each_part_is_not_called_the_divisor_of_the_first_stream(workers):

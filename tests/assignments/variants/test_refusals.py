@@ -6,6 +6,8 @@ from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
 from autograder.submissions.read_submission import Submission, read_submission
 
+pytestmark = pytest.mark.usefixtures("without_trials")
+
 VARIANTS = assignment("variants")
 SOURCES = read_submission(VARIANTS.solution, VARIANTS).sources
 NUMBERS = 'raise ValueError(" ".join(map(str, range(400))))'

@@ -29,25 +29,31 @@ def small_run(modules, folder, config=CONFIGURATION) -> SmallRun:
     return SmallRun(model, task, config, folder, modules.training.parameter_groups(model, 0.1))
 
 
-def test_a_run_goes_on_with_the_same_result(modules, tmp_path):
+@pytest.fixture
+def short(monkeypatch):
+    """An epoch of eight steps."""
+    monkeypatch.setattr(Recognition, "steps_per_epoch", 8)
+
+
+def test_a_run_goes_on_with_the_same_result(modules, tmp_path, short):
     torch.set_default_dtype(torch.float32)
     whole = small_run(modules, tmp_path / "whole")
-    train(whole, whole.task, validate_every=10)
+    train(whole, whole.task, validate_every=4)
     first = small_run(modules, tmp_path / "parts")
-    for _ in range(7):
+    for _ in range(3):
         first.train_step()
     first.save()
     second = small_run(modules, tmp_path / "parts")
     assert second.resume()
-    assert second.step == 7
-    train(second, second.task, validate_every=10)
+    assert second.step == 3
+    train(second, second.task, validate_every=4)
     whole.finish()
     second.finish()
     for name, weight in whole.model.state_dict().items():
         torch.testing.assert_close(second.model.state_dict()[name], weight, rtol=0, atol=0, msg=name)
     rows = (tmp_path / "whole" / "validation.csv").read_text(encoding="utf-8").splitlines()
     assert rows[0] == "step,loss,accuracy"
-    assert [row.split(",")[0] for row in rows[1:]] == ["10", "20"]
+    assert [row.split(",")[0] for row in rows[1:]] == ["4", "8"]
 
 
 def test_a_state_of_other_settings_is_refused(modules, tmp_path):
@@ -59,11 +65,11 @@ def test_a_state_of_other_settings_is_refused(modules, tmp_path):
         small_run(modules, tmp_path, replace(CONFIGURATION, peak_rate=1e-4)).resume()
 
 
-def test_the_command_writes_a_checkpoint_that_loads(tmp_path, capsys):
+def test_the_command_writes_a_checkpoint_that_loads(tmp_path, capsys, short):
     torch.set_default_dtype(torch.float32)
     folder = tmp_path / "out"
     assert main(["digits-vit", "--epochs", "1", "--state", str(tmp_path / "state"), "--out", str(folder)]) == 0
-    assert "102,666 parameters, 20 steps" in capsys.readouterr().out
+    assert "102,666 parameters, 8 steps" in capsys.readouterr().out
     assert {path.name for path in folder.iterdir()} == {CONFIG, WEIGHTS, "SHA256SUMS", "curves.svg"}
     trained = load_trained(folder)
     assert trained.tokenizer is None

@@ -15,7 +15,7 @@ from tests.support.worth import ASSIGNMENT, FULL, WRONG_MASK, WRONG_MASK_HINT, o
 
 
 def test_the_verdict_is_a_table_with_folded_details(kernel):
-    kernel.fill(SOLUTION, RIGHT, WRONG)
+    kernel.put("mha", old=RIGHT, new=WRONG)
     output = kernel.run('check("mha")')
     assert (output.result, output.stderr, output.printed, output.error) == (str(float(WRONG_MASK)), "", "", [])
     page = Page(output.html)
@@ -33,12 +33,14 @@ def test_the_verdict_is_a_table_with_folded_details(kernel):
 
 
 def test_a_saved_file_counts_at_once(kernel):
-    kernel.fill(SOLUTION, RIGHT, WRONG)
-    assert kernel.run('check("mha")').result == str(float(WRONG_MASK))
-    kernel.fill(SOLUTION)
-    assert kernel.run('check("mha")').result == str(float(FULL["mha"]))
+    kernel.put("pe", old="return x + self.pe", new="return x.sum() + self.pe")  # of a shape that is not drawn
+    (parts,) = ASSIGNMENT.stage("pe").parts.values()
+    left = FULL["pe"] - parts["sum"] - parts["x and its gradient"]
+    assert kernel.run('check("pe")').result == str(float(left))
+    kernel.put("pe")
+    assert kernel.run('check("pe")').result == str(float(FULL["pe"]))
     kernel.fill(STUBS)
-    output = kernel.run('check("mha")')
+    output = kernel.run('check("pe")')
     assert output.result == "0.0"
     assert "not started" in output.html
     assert kernel.run("print([n for n in ('mha', 'pe', 'encoder') if n in sys.modules])").printed == "[]\n"
@@ -49,9 +51,7 @@ def strip(output: Output) -> list[tuple[str, str]]:
 
 
 def test_the_strip_shows_how_all_stages_stand(kernel):
-    kernel.fill(STUBS)
-    for module in ("mha", "pe"):
-        shutil.copy(SOLUTION / f"{module}.py", kernel.folder)
+    kernel.put("mha", "pe")
     output = kernel.run('check("mha")')
     assert dict(strip(output)) == {
         stage.title: of(stage.max_points if stage.name in ("mha", "pe") else 0, stage.max_points)
@@ -70,17 +70,16 @@ def test_the_strip_shows_how_all_stages_stand(kernel):
 
 
 def test_nbgrader_waits_for_one_stage_only(kernel):
-    kernel.fill(SOLUTION)
-    shutil.copy(STUBS / "pe.py", kernel.folder)
-    run = 'import os; os.environ["NBGRADER_EXECUTION"] = "autograde"; check("mha")'
+    kernel.put("pe")
+    run = 'import os; os.environ["NBGRADER_EXECUTION"] = "autograde"; check("pe")'
     output = kernel.run(run)
     assert strip(output) == []  # no strip of stages that nobody grades
-    assert f"{of(FULL['mha'], FULL['mha'])} points" in output.html
+    assert f"{of(FULL['pe'], FULL['pe'])} points" in output.html
     kernel.run('del os.environ["NBGRADER_EXECUTION"]')
 
 
 def test_what_the_student_prints_and_names_is_text(kernel):
-    kernel.fill(SOLUTION, "        q, k, v = self.compute", "        pass\n        q, k, v = self.compute")
+    kernel.fill(STUBS)
     path = kernel.folder / "pe.py"
     bad = "raise ValueError('<script>alert(1)</script>')\n"
     path.write_text("print('<b>bold</b>')\n" + bad, encoding="utf-8")
@@ -101,7 +100,7 @@ def test_a_stage_that_is_not_there_is_one_line(kernel):
 
 
 def test_the_warm_process_is_started_anew_when_it_has_ended(kernel):
-    kernel.fill(SOLUTION)
+    kernel.put("pe")
     assert kernel.run('check("pe")').result == str(float(FULL["pe"]))
     if sys.platform.startswith("linux"):
         kernel.run("from course.notebook.check import _desk; _desk(None, Path()).session._workers._process.kill()")
@@ -109,7 +108,7 @@ def test_the_warm_process_is_started_anew_when_it_has_ended(kernel):
 
 
 def test_a_check_can_be_interrupted(kernel):
-    kernel.fill(SOLUTION)
+    kernel.fill(STUBS)
     (kernel.folder / "pe.py").write_text("while True: pass\n", encoding="utf-8")
     request = kernel.client.execute('check("pe")')
     time.sleep(2)
@@ -119,14 +118,14 @@ def test_a_check_can_be_interrupted(kernel):
     assert reply["parent_header"]["msg_id"] == request
     assert reply["content"]["ename"] == "KeyboardInterrupt"
     assert time.monotonic() - started < 10  # and not when the limit of the test is reached
-    kernel.fill(SOLUTION)
+    kernel.put("pe")
     assert kernel.run('check("pe")').result == str(float(FULL["pe"]))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the warm process exists on Linux only")
 def test_the_warm_process_stays_and_ends_with_the_kernel(tmp_path):
     notebook = Notebook(tmp_path)
-    notebook.fill(SOLUTION)
+    notebook.put("pe")
     try:
         notebook.run(IMPORTS + "\nfrom course.notebook.check import _desk")
         pids = []

@@ -1,6 +1,5 @@
 """`load`, `exploring`, `trained` and stand-ins in the kernel of a notebook."""
 
-import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -135,15 +134,8 @@ with exploring():
 SAID = "Not all of this is your code: stand-ins replace "
 
 
-def put(notebook, *modules):
-    """The stubs, but these modules as in the solution."""
-    notebook.fill(STUBS)
-    for module in modules:
-        shutil.copy(SOLUTION / f"{module}.py", notebook.folder)
-
-
 def test_what_a_stage_builds_on_comes_from_standins_until_it_is_right(kernel):
-    put(kernel, "mha", "encoder", "transformer")
+    kernel.put("mha", "encoder", "transformer")
     assert kernel.run(HALF).printed.startswith("Not started: Stage 2: ")
     kernel.run('from course import working_on\nworking_on("encoder")')
     output = kernel.run(HALF)
@@ -160,7 +152,7 @@ def test_what_a_stage_builds_on_comes_from_standins_until_it_is_right(kernel):
 
 
 def test_the_switch_asks_for_own_modules_only(kernel):
-    put(kernel, "mha", "encoder", "transformer")
+    kernel.put("mha", "encoder", "transformer")
     kernel.run('working_on("encoder", own_only=True)')
     assert kernel.run(HALF).printed.startswith("Not started: Stage 2: ")
     kernel.run("working_on(None)")
@@ -169,7 +161,7 @@ def test_the_switch_asks_for_own_modules_only(kernel):
 
 
 def test_a_notebook_of_no_stage_says_how_to_take_standins(kernel):
-    put(kernel, "mha")
+    kernel.put("mha")
     kernel.run('working_on("encoder", own_only=True)')
     assert "working_on" not in kernel.run("with exploring():\n    own_modules().pe.PositionalEncoding(4, 4)").printed
     kernel.run("working_on(None)")
@@ -182,14 +174,14 @@ def test_a_notebook_of_no_stage_says_how_to_take_standins(kernel):
 
 
 def test_a_cell_names_the_standins_once(kernel):
-    put(kernel, "mha", "encoder", "transformer")
+    kernel.put("mha", "encoder", "transformer")
     kernel.run('working_on("encoder")')
     for _ in range(2):
         assert kernel.run('load("encoder"), load("mha"), load("pe")').printed.count(SAID) == 1
 
 
 def test_the_stage_itself_is_never_replaced(kernel):
-    put(kernel, "mha", "pe")
+    kernel.put("mha", "pe")
     kernel.run('working_on("encoder")')
     output = kernel.run(HALF)
     assert output.printed.startswith("Not started: Stage 3: ")
@@ -198,7 +190,7 @@ def test_the_stage_itself_is_never_replaced(kernel):
 
 def test_a_module_of_two_stages_takes_the_methods_of_the_earlier_one(kernel):
     """decoder.py: stage 4 is not written, and the cells of stage 5 can be run all the same."""
-    put(kernel, "mha", "pe", "encoder")
+    kernel.put("mha", "pe", "encoder")
     stub = (STUBS / "decoder.py").read_text(encoding="utf-8")
     last = stub.index("    def forward_one_step_ec")
     solution = (SOLUTION / "decoder.py").read_text(encoding="utf-8")
@@ -220,7 +212,7 @@ def test_a_module_of_two_stages_takes_the_methods_of_the_earlier_one(kernel):
 
 
 def test_the_trained_model_runs_in_a_half_written_folder(kernel):
-    put(kernel, "mha", "encoder")
+    kernel.put("mha", "encoder")
     kernel.run('working_on("inference")')
     output = kernel.run(
         "from course.translation.decoding import greedy_decode\n"
@@ -235,7 +227,7 @@ def test_the_trained_model_runs_in_a_half_written_folder(kernel):
 
 
 def test_an_error_in_a_standin_is_told_as_that_of_the_line_that_called_it(kernel):
-    put(kernel, "pe", "encoder", "transformer")
+    kernel.put("pe", "encoder", "transformer")
     wrong = "key_padding_mask=self_attn_padding_mask[:, :1, None]"
     text = (SOLUTION / "encoder.py").read_text(encoding="utf-8")
     assert "key_padding_mask=self_attn_padding_mask)" in text
