@@ -179,7 +179,7 @@ def test_limits(confined):
 
 
 # Of correct programs, the stages whose hidden tests run; all visible ones do.
-HONEST = {"einsum": ["mha"], "solution": None, "loops": None}
+HONEST: dict[str, list[str] | None] = {"einsum": ["mha"], "solution": None, "loops": None}
 
 
 @needs_confinement
@@ -188,7 +188,7 @@ def test_honest_code_gets_full_marks(confined, name):
     chosen = assignment("transformer")
     correct = correct_submissions(chosen) if name != "solution" else {}
     submission = correct[name][0] if correct else read_submission(chosen.solution, chosen)
-    stages = HONEST[name] and [chosen.stage(stage) for stage in HONEST[name]]
+    stages = [chosen.stage(stage) for stage in HONEST[name] or ()] or None
     visible = grade(submission, chosen, confined)
     hidden = grade(submission, chosen, confined, stages, hidden_seed=7)
     for report in (visible, hidden):
