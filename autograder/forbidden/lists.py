@@ -106,6 +106,10 @@ USUAL_IN = {
         """argv byteorder exit flush float_info getrecursionlimit getsizeof hash_info int_info intern maxsize path
         platform setrecursionlimit stderr stdin stdout version version_info"""
     ),
+    "torch.utils.data": _words(
+        """BatchSampler ConcatDataset DataLoader Dataset IterableDataset RandomSampler Sampler SequentialSampler
+        StackDataset Subset TensorDataset WeightedRandomSampler default_collate random_split"""
+    ),
     "types": _words("EllipsisType GeneratorType MappingProxyType MethodType NoneType SimpleNamespace UnionType"),
     "typing": TYPES,
     "typing_extensions": TYPES,
