@@ -113,7 +113,7 @@ def in_function(size: int) -> dict[str, str]:
     plain = {name: make(size) + "\n" for name, make in STATEMENTS.items() if name != "imported names"}
     several = {name: make(size) for name, make in BLOCKS.items()}
     return {
-        name: "".join(f"        {line}" for line in text.splitlines(keepends=True))
+        name: "".join(f"        {line}\n" for line in text.removesuffix("\n").split("\n"))  # a form feed ends no line
         for name, text in (plain | several).items()
     }
 
