@@ -298,7 +298,8 @@ def found(project, request) -> tuple[tuple[int, str], dict[str, list[str]]]:
 
     One process does all of it.
     """
-    asked = {item.callspec.params["case"] for item in request.session.items if "said" in item.fixturenames}
+    items = [item for item in request.session.items if getattr(item, "module", None) is request.module]
+    asked = {item.callspec.params["case"] for item in items if "said" in item.fixturenames}
     wanted = {name: case for name, case in (UNBROKEN | BROKEN).items() if name in asked}
     cases = [{"check": check, "item": item, "changes": changes} for check, item, changes, _ in wanted.values()]
     done = project.run(str(ROOT / "tests" / "support" / "audited_copy.py"), stdin=json.dumps(cases))
