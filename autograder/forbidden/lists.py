@@ -125,11 +125,14 @@ FILES = _words(
 FILES_OF_LIBRARIES = {"load", "save"}
 NAMESPACES = {"globals", "locals", "vars"}
 HOOKS = _words(
-    """__match_args__ __instancecheck__ __subclasscheck__ __torch_function__ __torch_dispatch__ __array_interface__
-    __array_struct__ __module__ __dict__ __reduce__ __reduce_ex__ __getstate__ __setstate__"""
+    """__match_args__ __instancecheck__ __subclasscheck__ __subclasshook__ __torch_function__ __torch_dispatch__
+    __array_interface__ __array_struct__ __module__ __dict__ __reduce__ __reduce_ex__ __getstate__ __setstate__"""
 )
-# In any module: they hand every operation to their owner, or read attributes by their names.
-NOTED_ANYWHERE = {"TorchDispatchMode", "TorchFunctionMode", "attrgetter", "methodcaller"}
+# In any module: they hand every operation to their owner, or read attributes or import modules by their names.
+NOTED_ANYWHERE = _words(
+    """TorchDispatchMode TorchFunctionMode attrgetter methodcaller ParameterDict ParameterList TypedStorage
+    UntypedStorage"""
+)
 BY_NAME = {"getattr", "setattr", "delattr"}
 LEADING_ATTRIBUTES = _words(
     """__globals__ __builtins__ __subclasses__ __loader__ __spec__ f_globals f_builtins f_locals f_back

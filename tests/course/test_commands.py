@@ -65,6 +65,11 @@ def test_importing_the_commands_is_light():
 # translate
 
 
+def test_sentences_are_translated(tiny_checkpoint, sentences):
+    german, english = zip(*sentences[3:6], strict=True)
+    assert run("translate", "--checkpoint", tiny_checkpoint, *german) == (0, list(english), [])
+
+
 def test_lines_are_read_from_standard_input(tiny_checkpoint, sentences):
     german, english = zip(*sentences[3:6], strict=True)
     stdin = "\r\n".join(german)

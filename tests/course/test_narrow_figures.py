@@ -48,8 +48,8 @@ def test_heatmaps_are_below_each_other_on_a_narrow_page():
 
 
 def test_many_heatmaps_scroll_sideways():
-    """Eight stacked panels would be taller than two screens."""
-    assert "tc-narrow" not in heatmaps(4, rows=2)
+    """Twelve stacked panels would be taller than three screens."""
+    assert "tc-narrow" not in heatmaps(4, rows=3)
 
 
 def test_panels_with_labels_of_their_own_are_cut_between_them():

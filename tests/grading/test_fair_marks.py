@@ -29,10 +29,8 @@ def test_masks_read_as_ones_cost_two_points_and_are_named(workers, slips, mistak
     for text in slips:
         assert text in sources["mha"]
         sources["mha"] = sources["mha"].replace(text, text.replace("!= 0", "== 1"))
-    # Of its own stage, and of one that uses attention.
-    stages = [ASSIGNMENT.stage("mha"), ASSIGNMENT.stage("encoder")]
-    report = grade(Submission("ones", sources), ASSIGNMENT, workers, stages, hidden_seed=seed)
-    assert report.points == 58
+    report = grade(Submission("ones", sources), ASSIGNMENT, workers, hidden_seed=seed)
+    assert report.points == 108
     (lost,) = [test for test in report.tests if test.status != "passed"]
     assert (lost.mistake, lost.hidden) == (mistake, False)
 

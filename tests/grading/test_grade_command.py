@@ -60,11 +60,13 @@ def test_solution(tmp_path, capsys):
 
 def test_extra_credit_is_not_required(tmp_path, capsys):
     for module in SOLUTION.glob("*.py"):
-        broken = "def broken(:\n" * (module.name == "decoder.py")  # read in the stage of extra credit alone
-        (tmp_path / module.name).write_text(module.read_text(encoding="utf-8") + broken, encoding="utf-8")
-    assert main(["pe", "inference", "--submission", str(tmp_path)]) == 0
-    extra = of(0, FULL["inference"])
-    assert f"Total: {of(FULL['pe'], FULL['pe'])} points, and {extra} extra" in capsys.readouterr().out
+        text = module.read_text(encoding="utf-8")
+        broken = text.replace("decoded_list.append", "decoded_list.extend") if module.name == "transformer.py" else text
+        if module.name == "decoder.py":
+            broken = broken.replace("def forward_one_step_ec(", "def forward_one_step(")
+        (tmp_path / module.name).write_text(broken, encoding="utf-8")
+    assert main(["--submission", str(tmp_path)]) == 0
+    assert total(REQUIRED, 0) in capsys.readouterr().out
 
 
 def test_verbose_shows_what_the_code_prints_without_control_characters(tmp_path, capsys):

@@ -47,6 +47,7 @@ EVERY = {
     "classroom/test_dask_cluster.py::test_a_local_cluster_gives_the_same_grades_though_a_worker_is_killed": 0,
     "course/test_commands.py::test_a_bad_line_ends_what_went_well_before": 0,
     "course/test_commands.py::test_an_empty_line_stays_one": 0,
+    "course/test_commands.py::test_sentences_are_translated": 2,
     "grading/test_every_assignment.py::test_a_save_is_graded": 3,
     "grading/test_every_assignment.py::test_one_handout_has_all_assignments": 0,
     "course/notebook/test_load.py::test_errors_can_be_shown_again": 0,
