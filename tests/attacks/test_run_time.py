@@ -74,9 +74,9 @@ MORE = {
     # Later attacks, by other operators and other callers.
     "an annotation": (
         (
-            "import inspect\ndef tool(x): ...\n"
+            "import typing\ndef tool(x): ...\n"
             "tool.__annotations__['x'] = 'torch._C._VariableFunctions._scaled_dot_product_attention_math'\n"
-            "ready = inspect.signature(tool, eval_str=True).parameters['x'].annotation\n" + IN_PARTS
+            "ready = typing.get_type_hints(tool)['x']\n" + IN_PARTS
         ),
         "attend",
     ),
