@@ -39,6 +39,7 @@ from tests.support.batches import (
     recorded,
     rows,
     verdicts,
+    without_jobs,
 )
 from tests.support.exporting import make_report, write_results
 from tests.support.worth import FULL, PROJECTIONS, TESTS, TOTAL
@@ -58,12 +59,11 @@ def graded(tmp_path_factory) -> Graded:
     """A class that was graded in one go."""
     folder = tmp_path_factory.mktemp("class")
     hand_in(folder / "in", "anna", SOLUTION)
-    hand_in(folder / "in", "bob", pe=('raise NotImplementedError("Stage 2', 'print("Stage 2'))
-    hand_in(folder / "in", "carl", STUBS, mha=("import torch", "import torch\nraise OSError('no GPU')"))
-    hand_in(folder / "in", "dora")
-    shutil.copy(SOLUTION / "pe.py", folder / "in" / "dora" / ASSIGNMENT.name)
+    hand_in(folder / "in", "bob", only=["pe"], pe=('raise NotImplementedError("Stage 2', 'print("Stage 2'))
+    hand_in(folder / "in", "carl", only=["mha"], mha=("import torch", "import torch\nraise OSError('no GPU')"))
+    hand_in(folder / "in", "dora", SOLUTION, only=["pe"])
     for student in HOSTILE:
-        hand_in(folder / "in", student)
+        hand_in(folder / "in", student, only=["pe"])
     return Graded(folder / "in", folder / "out", batch(folder / "in", folder / "out", "--seed", str(SEED), jobs=2))
 
 
@@ -72,13 +72,16 @@ def test_each_grade_is_the_one_that_the_submission_gets_alone(graded):
     assert set(recorded(graded.out)) >= {"anna", "bob", "carl", "dora"}
     workers = make_workers(confined=not CONFINED)
     try:
-        for student in ("anna", "dora"):
+        for student in ("bob", "carl", "dora"):
             submission = read_submission(graded.submissions / student, ASSIGNMENT)
             alone = grade(submission, ASSIGNMENT, workers, hidden_seed=SEED)
             assert all_verdicts(graded.out)[student] == verdicts(alone)
     finally:
         workers.close()
-    assert from_json(recorded(graded.out)["anna"]["report"]).points == TOTAL
+    report = from_json(recorded(graded.out)["anna"]["report"])
+    assert report.points == TOTAL
+    assert report.end_to_end is not None
+    assert report.end_to_end.status == "passed"
 
 
 def test_what_is_written(graded):
@@ -118,14 +121,15 @@ def test_hostile_names(graded):
     assert {"'=1+1", "'@SUM(A1)"} <= set(rows(graded.out))
 
 
-def test_only_what_changed_is_graded_again(graded, tmp_path, capsys):
+def test_only_what_changed_is_graded_again(graded, tmp_path, capsys, monkeypatch):
+    without_jobs(monkeypatch)
     submissions, out = tmp_path / "in", tmp_path / "out"
     shutil.copytree(graded.submissions, submissions)
     shutil.copytree(graded.out, out)
     before = {path: path.stat().st_mtime_ns for path in (out / "results").iterdir()}
     assert batch(submissions, out) == 0
     assert re.match(rf"Graded 0 submissions in \d+ s; {len(before)} had not changed", capsys.readouterr().out)
-    with (submissions / "bob" / ASSIGNMENT.name / "mha.py").open("a", encoding="utf-8") as file:
+    with (submissions / "bob" / ASSIGNMENT.name / "pe.py").open("a", encoding="utf-8") as file:
         file.write("# one line more\n")
     (out / "feedback" / "carl.html").unlink()
     (out / "results" / "dora.json").write_text("{", encoding="utf-8")
@@ -335,8 +339,7 @@ def test_a_fault_of_the_grader_is_listed_and_graded_again(tmp_path):
     stored = copy / ASSIGNMENT.expected.relative_to(ROOT) / "pe.safetensors"
     whole = stored.read_bytes()
     stored.write_bytes(whole[:100])
-    hand_in(tmp_path / "in", "anna")
-    shutil.copy(SOLUTION / "pe.py", tmp_path / "in" / "anna" / ASSIGNMENT.name)
+    hand_in(tmp_path / "in", "anna", SOLUTION, only=["pe"])
     for code, status, total in ((3, "grader fault", ""), (0, "graded", str(FULL["pe"]))):
         done = subprocess.run(command(tmp_path / "in", tmp_path / "out"), cwd=copy, capture_output=True, text=True)
         assert done.returncode == code, done.stderr

@@ -3,10 +3,14 @@
 import csv
 import json
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from autograder.__main__ import main
+from autograder.classroom.job_processes import Grader, Outcome, Queue, Settings
 from autograder.grading.results import Report, from_json
 from autograder.manifest import assignment
 from autograder.sandbox.confine import unsupported
@@ -19,11 +23,13 @@ CONFINED = ["--unconfined"] if unsupported() else []
 SEED = 5
 
 
-def hand_in(folder: Path, student: str, source: Path = STUBS, **changes: tuple[str, str]) -> None:
-    """Put a copy of some modules among the submissions; `module=(old, new)` changes a text in one."""
+def hand_in(
+    folder: Path, student: str, source: Path = STUBS, only: Sequence[str] = (), **changes: tuple[str, str]
+) -> None:
+    """Put a copy of all modules, or only some, among the submissions; `module=(old, new)` changes a text in one."""
     target = folder / student / ASSIGNMENT.name
     target.mkdir(parents=True, exist_ok=True)
-    for module in ASSIGNMENT.modules:
+    for module in only or ASSIGNMENT.modules:
         text = (source / f"{module}.py").read_text(encoding="utf-8")
         if module in changes:
             assert changes[module][0] in text
@@ -37,6 +43,20 @@ def arguments_of(submissions: Path, out: Path, *arguments: str, jobs: int = 1) -
 
 def batch(submissions: Path, out: Path, *arguments: str, jobs: int = 1) -> int:
     return main(arguments_of(submissions, out, *arguments, jobs=jobs))
+
+
+def without_jobs(patch: pytest.MonkeyPatch) -> None:
+    """Let batch grade in this process, which has warm processes; each job would import torch anew."""
+
+    def outcomes(queue: Queue, settings: Settings, _: object) -> Iterator[Outcome]:
+        grader = Grader(settings)
+        try:
+            while (submission := queue.take()) is not None:
+                yield grader.grade(submission)
+        finally:
+            grader.close()
+
+    patch.setattr("autograder.classroom.batch.outcomes", outcomes)
 
 
 def command(submissions: Path, out: Path, *arguments: str) -> list[str]:
