@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import zipfile
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -22,7 +23,7 @@ from autograder.grading.results import PartResult, Report, StageResult, TestResu
 from autograder.reports.review_file import COLUMNS, read_review, with_review
 from autograder.reports.staff_page import spoken_of, staff_html
 from course.errors import UserError
-from tests.support.batches import ASSIGNMENT, SEED, SOLUTION, STUBS, batch, hand_in, recorded, rows
+from tests.support.batches import ASSIGNMENT, SEED, SOLUTION, STUBS, batch, hand_in, recorded, rows, without_jobs
 from tests.support.worth import FULL
 
 WRONG = ("key_padding_mask[:, None, None, :] != 0", "key_padding_mask[:, None, None, :] == 0")
@@ -35,12 +36,14 @@ def decide(out: Path, *decisions: tuple[str, ...]) -> None:
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory) -> tuple[Path, Path]:
-    folder = tmp_path_factory.mktemp("class")
-    hand_in(folder / "in", "anna", SOLUTION, mha=("import math", "import math\nA = nn.MultiheadAttention  # <b>"))
-    hand_in(folder / "in", "bob", STUBS)
-    assert batch(folder / "in", folder / "out", "--seed", str(SEED)) == 0
-    return folder / "in", folder / "out"
+def graded(tmp_path_factory) -> Iterator[tuple[Path, Path]]:
+    folder, slip = tmp_path_factory.mktemp("class"), ("import math", "import math\nA = nn.MultiheadAttention  # <b>")
+    hand_in(folder / "in", "anna", SOLUTION, only=["mha", "pe"], mha=slip)
+    hand_in(folder / "in", "bob", STUBS, only=["mha", "pe"])
+    with pytest.MonkeyPatch.context() as patch:
+        without_jobs(patch)
+        assert batch(folder / "in", folder / "out", "--seed", str(SEED)) == 0
+        yield folder / "in", folder / "out"
 
 
 def test_a_page_for_the_staff(graded):
@@ -83,7 +86,7 @@ def test_what_people_decide_survives_and_goes_everywhere(graded, capsys):
         assert "shown in the lab (N. N., 2026-10-02)" in page
         assert "Come to the office hour. (N. N.)" in page
     # Graded again, for instance after a resubmission, it is still there.
-    hand_in(submissions, "bob", STUBS, mha=("import torch", "import torch  # again"))
+    hand_in(submissions, "bob", STUBS, only=["mha"], mha=("import torch", "import torch  # again"))
     assert batch(submissions, out) == 0
     assert rows(out)["bob"]["total"] == "2.5"
     assert "shown in the lab" in (out / "feedback" / "bob.html").read_text(encoding="utf-8")
