@@ -2,35 +2,39 @@
 
 import json
 import re
-import subprocess
 import sys
 import time
 
 import pytest
 
+from autograder.__main__ import main
+from autograder.diagnosis.mistakes import all_mistakes
 from tests.support.watching import ROOT, watching
-from tests.support.worth import FULL, REQUIRED, TOTAL, WRONG_MASK, WRONG_MASK_HINT, of, total
+from tests.support.worth import ASSIGNMENT, FULL, REQUIRED, TOTAL, of, total
 
 TASKS = json.loads((ROOT / "autograder/authoring/packing/vscode/tasks.json").read_text(encoding="utf-8"))["tasks"]
 BACKGROUND = TASKS[1]["problemMatcher"]["background"]
-WRONG, RIGHT = "key_padding_mask[:, None, None, :] == 0", "key_padding_mask[:, None, None, :] != 0"
+RIGHT, WRONG = "return x + self.pe[:, :T]", "return x * self.pe[:, :T]"
+HINT = {one.id: one.looks_like for one in all_mistakes("transformer")}["pe.multiplied"]
+PARTS = ASSIGNMENT.stage("pe").parts["test_pe"]
+TABLE = FULL["pe"] - PARTS["sum"] - PARTS["x and its gradient"]  # what the table is worth, which is right
 
 
 def test_a_verdict_after_each_save(tmp_path):
-    with watching(tmp_path, "mha") as watcher:
+    with watching(tmp_path, "pe") as watcher:
         first = watcher.verdict()
-        assert f"Total: {of(FULL['mha'], FULL['mha'])} points" in first
+        assert f"Total: {of(FULL['pe'], FULL['pe'])} points" in first
         assert "Saved:" not in first
-        watcher.save("mha", RIGHT, WRONG)
+        watcher.save("pe", RIGHT, WRONG)
         second = watcher.verdict()
-        assert f"Total: {of(WRONG_MASK, FULL['mha'])} points" in second
-        assert WRONG_MASK_HINT in " ".join(second.split())
-        assert "Saved: mha.py." in second
-        watcher.save("pe", "import math", "import math  # of no concern to the watched stage")
-        watcher.save("mha", WRONG, "((unfinished")
+        assert f"Total: {of(TABLE, FULL['pe'])} points" in second
+        assert HINT in " ".join(second.split())
+        assert "Saved: pe.py." in second
+        watcher.save("mha", "import math", "import math  # of no concern to the watched stage")
+        watcher.save("pe", WRONG, "((unfinished")
         assert "SyntaxError" in watcher.verdict()
-        watcher.save("mha", "((unfinished", RIGHT)
-        assert f"Total: {of(FULL['mha'], FULL['mha'])} points" in watcher.verdict()
+        watcher.save("pe", "((unfinished", RIGHT)
+        assert f"Total: {of(FULL['pe'], FULL['pe'])} points" in watcher.verdict()
         if sys.platform == "win32":
             return  # a process cannot press Ctrl-C for another one there
         code, rest = watcher.interrupt()
@@ -64,11 +68,11 @@ def test_what_a_save_ends_is_graded_with_the_rest(tmp_path):
 
 
 def test_a_save_grades_the_stages_of_the_saved_module(tmp_path):
-    with watching(tmp_path) as watcher:
-        assert total(REQUIRED, TOTAL - REQUIRED) in watcher.verdict()
+    with watching(tmp_path, stubs=["mha", "encoder", "decoder", "transformer"]) as watcher:
+        assert total(FULL["pe"], 0) in watcher.verdict()
         watcher.save("decoder", "import torch", "import torch\n")
         text = watcher.verdict()
-    assert "Total: 35 of 35 points, and 10 of 10 extra" in text
+    assert "Total: 0 of 35 points, and 0 of 10 extra" in text
     assert "Stage 4" in text
     assert "Stage 5" in text
     assert "Stage 1" not in text
@@ -78,11 +82,10 @@ def test_a_save_grades_the_stages_of_the_saved_module(tmp_path):
     "arguments",
     [["--hidden"], ["--json", "x.json"], ["--verdict", "x.json"], ["--submission", "README.md"], ["nothing"]],
 )
-def test_bad_usage(arguments):
-    command = [sys.executable, "grade.py", "--watch", *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
+def test_bad_usage(arguments, monkeypatch):
+    """It is found before anything is graded."""
+    monkeypatch.setattr("autograder.reports.watch.Desk", lambda *_: pytest.fail("it is watching"))
+    assert main(["--watch", *arguments]) == 2
 
 
 def test_an_editor_keeps_the_lines_of_all_stages(tmp_path):
@@ -90,12 +93,12 @@ def test_an_editor_keeps_the_lines_of_all_stages(tmp_path):
     with watching(tmp_path, "mha", "pe", "--problems") as watcher:
         first = watcher.verdict()
         assert "35 of 35 points" in first
-        watcher.save("mha", RIGHT, WRONG)
+        watcher.save("pe", RIGHT, WRONG)
         second = watcher.verdict().splitlines()
-        watcher.save("pe", "import math", "import math; raise ValueError")
+        watcher.save("mha", "import math", "import math; raise ValueError")
         third = watcher.verdict()
     assert begins.search(second[0])
     assert ends.search(second[-1])
-    assert any(re.search(r"mha\.py:\d+: error: .* \[mha\.\w+\]$", line) for line in second)
-    assert re.search(r"mha\.py:\d+: error: ", third)
-    assert re.search(r"pe\.py:\d+: error: ValueError", third)
+    assert any(re.search(r"pe\.py:\d+: error: .* \[pe\.\w+\]$", line) for line in second)
+    assert re.search(r"pe\.py:\d+: error: ", third)
+    assert re.search(r"mha\.py:\d+: error: ValueError", third)

@@ -10,11 +10,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTION = ROOT / "solutions" / "transformer"
+STUBS = ROOT / "notebooks" / "transformer"
 
 
 class Watcher:
@@ -87,10 +88,10 @@ def latency(runs: int) -> list[float]:
 
 
 @contextlib.contextmanager
-def watching(folder: Path, *arguments: str) -> Iterator[Watcher]:
-    """Watch a copy of the reference modules."""
+def watching(folder: Path, *arguments: str, stubs: Sequence[str] = ()) -> Iterator[Watcher]:
+    """Watch a copy of the reference modules, or of the stubs of some, which are graded in no time."""
     for module in SOLUTION.glob("*.py"):
-        shutil.copy(module, folder)
+        shutil.copy(STUBS / module.name if module.stem in stubs else module, folder)
     watcher = Watcher(folder, *arguments)
     try:
         yield watcher
