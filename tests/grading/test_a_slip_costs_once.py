@@ -9,6 +9,8 @@ from autograder.submissions.stage_with_standins import standin
 from tests.support.quick import some
 from tests.support.slips import source
 
+pytestmark = pytest.mark.usefixtures("without_trials")
+
 
 def points(workers, name, stage, changes, seed=None):
     """The points of a changed solution in a stage, by test, or "test.part"."""

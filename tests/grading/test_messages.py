@@ -14,6 +14,8 @@ from autograder.sandbox.student_faults import fault_of
 from autograder.sandbox.wire import Tuple, flatten, unflatten
 from autograder.submissions.read_submission import Submission, read_submission
 
+pytestmark = pytest.mark.usefixtures("without_trials")
+
 ASSIGNMENT = assignment("transformer")
 SOURCES = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
 
