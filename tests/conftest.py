@@ -75,18 +75,18 @@ def shared_warm_processes() -> Iterator[None]:
     begin, end = ForkingWorkers.__init__, ForkingWorkers.close
     idle: dict[object, list[dict[str, Any]]] = {}
 
-    def key_of(confined: bool, landlock: bool) -> object:
+    def key_of(*kind: bool) -> object:
         environment = worker_processes.clean_environment()
-        return confined, landlock, *worker_processes.python_command(""), *sorted(environment.items())
+        return *kind, *worker_processes.python_command(""), *sorted(environment.items())
 
-    def start(self: ForkingWorkers, confined: bool = False, landlock: bool = True) -> None:
-        key = key_of(confined, landlock)
+    def start(self: ForkingWorkers, confined: bool = False, landlock: bool = True, bare: bool = False) -> None:
+        key = key_of(confined, landlock, bare)
         while found := idle.get(key):
             vars(self).update(found.pop())
             if self._process.poll() is None:
                 return
             end(self)
-        begin(self, confined, landlock)
+        begin(self, confined, landlock, bare)
         self.key = key  # type: ignore[attr-defined]
 
     def close(self: ForkingWorkers) -> None:
@@ -158,6 +158,26 @@ def confined_workers():
     from autograder.sandbox.worker_processes import make_workers
 
     workers = make_workers(confined=True)
+    yield workers
+    workers.close()
+
+
+@pytest.fixture(scope="session")
+def bare_unconfined():
+    """Workers that refuse nothing in Python."""
+    from autograder.sandbox.worker_processes import make_workers
+
+    workers = make_workers(bare=True)
+    yield workers
+    workers.close()
+
+
+@pytest.fixture(scope="session")
+def bare_confined():
+    """Confined workers that refuse nothing in Python, so that the kernel and the grader have to."""
+    from autograder.sandbox.worker_processes import make_workers
+
+    workers = make_workers(confined=True, bare=True)
     yield workers
     workers.close()
 

@@ -194,15 +194,14 @@ class ForkedWorker:
 class ForkingWorkers:
     """Creates workers by forking the warm process, which starts immediately and prepares itself in the background."""
 
-    def __init__(self, confined: bool = False, landlock: bool = True) -> None:
+    def __init__(self, confined: bool = False, landlock: bool = True, bare: bool = False) -> None:
         self.confined = confined
         self._control, theirs = socket.socketpair()
         self._provided: set[str] = set()
         self._asking = threading.Lock()  # stages may be graded at the same time
         self._complaints, self._reason = Printed(), ""
-        command = python_command(
-            f"from autograder.worker.warm_process import main; main({theirs.fileno()}, {confined=}, {landlock=})"
-        )
+        arguments = f"{theirs.fileno()}, {confined=}, {landlock=}, {bare=}"
+        command = python_command(f"from autograder.worker.warm_process import main; main({arguments})")
         self._process = subprocess.Popen(
             command,
             pass_fds=[theirs.fileno()],
@@ -329,17 +328,18 @@ class PlainWorkers:
 Workers = ForkingWorkers | PlainWorkers
 
 
-def make_workers(plain: bool = False, confined: bool = False, landlock: bool = True) -> Any:
+def make_workers(plain: bool = False, confined: bool = False, landlock: bool = True, bare: bool = False) -> Any:
     """Return the fastest kind of worker that this system supports.
 
     Args:
         plain: whether to use separate processes, as on systems that cannot fork.
         confined: workers for untrusted code, which can reach nothing but the grader (see `confine`).
         landlock: whether Landlock denies confined workers access to files; otherwise, a change of user does (as root).
+        bare: forked workers that refuse nothing in Python, for tests of what the kernel refuses.
 
     Raises:
         UserError: if workers cannot be confined here.
     """
     if confined and (reason := "plain workers are never confined" if plain else unsupported(landlock)):
         raise UserError(f"other people's code cannot be confined here: {reason}")
-    return PlainWorkers() if plain or not sys.platform.startswith("linux") else ForkingWorkers(confined, landlock)
+    return PlainWorkers() if plain or not sys.platform.startswith("linux") else ForkingWorkers(confined, landlock, bare)

@@ -36,7 +36,7 @@ NAMES = frozenset(word for word in KEPT if not word.endswith(".*"))
 PACKAGES = frozenset(word.removesuffix(".*") for word in KEPT if word.endswith(".*"))
 GRADER = __name__.partition(".")[0]
 FOLDER = torch.__path__[0] + os.sep
-OWN_FOLDERS = (FOLDER, *(f"{path}{os.sep}" for module in (autograder, course) for path in module.__path__))
+OWN_FOLDERS = tuple(f"{path}{os.sep}" for module in (autograder, course) for path in module.__path__)
 ATTENDS = re.compile(r"att(entio)?n|sdpa")
 WHY = "is a part of torch that graded code cannot use"
 STUDENT = re.compile(r"\w+\.py")  # file names of student modules, which are compiled from strings and have no folder
@@ -44,6 +44,7 @@ STUDENT = re.compile(r"\w+\.py")  # file names of student modules, which are com
 names_of = vars(ModuleType)["__dict__"].__get__  # reads a module's namespace, even if its class overrides `__dict__`
 
 HIDDEN: dict[str, ModuleType] = {}
+FUNCTIONS: dict[str, list[FunctionType]] = {}  # the functions in hidden modules of torch, by the letters of their names
 LAZY = frozenset(f"torch.{name}" for name in getattr(torch, "_lazy_modules", ()))  # loaded on first access
 _showing = 0  # number of running imports for which hidden modules are visible
 
@@ -111,8 +112,8 @@ def shown() -> Iterator[None]:
             hide()
 
 
-def _from_own(depth: int) -> bool:
-    """Whether a frame's code is in a file of torch or of the course."""
+def _from_grader(depth: int) -> bool:
+    """Whether a frame's code is in a file of the grader or of the course."""
     return sys._getframe(depth + 1).f_code.co_filename.startswith(OWN_FOLDERS)
 
 
@@ -160,7 +161,7 @@ def _put_hooks() -> None:
     def __import__(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
         absent = not level and name not in sys.modules
         of_torch = (level or (absent and name.startswith("torch."))) and _from_torch(1)
-        if of_torch or (absent and _is_of_grader(name) and _from_own(1)):
+        if of_torch or (absent and _is_of_grader(name) and _from_grader(1)):
             # Most of these imports request names from a loaded module. Showing all modules would take milliseconds.
             if not level and name in HIDDEN and fromlist and all(word in vars(HIDDEN[name]) for word in fromlist):
                 return HIDDEN[name]
@@ -169,7 +170,7 @@ def _put_hooks() -> None:
         return import_(name, globals, locals, fromlist, level)
 
     def import_module_(name: str, package: str | None = None) -> ModuleType:
-        if _from_torch(1) or (_is_of_grader(name) and _from_own(1)):
+        if _from_grader(1) if _is_of_grader(name) else _from_torch(1):
             with shown():
                 return import_module(name, package)
         return import_module(name, package)
@@ -210,5 +211,6 @@ def functions_of(module: ModuleType) -> Iterator[FunctionType]:
 def _empty(module: ModuleType) -> None:
     """Make the functions of a hidden module that look like attention raise an error when called."""
     for function in functions_of(module):
+        FUNCTIONS.setdefault(function.__name__.replace("_", "").lower(), []).append(function)
         if looks_like_attention(function):
             disable_builtins.empty(function.__qualname__, function)

@@ -40,7 +40,7 @@ import importlib.abc
 import importlib.util
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO
 
 from autograder.forbidden import rules
@@ -71,8 +71,8 @@ def saying_where(replies: Any, seconds: float | None) -> Iterator[None]:
 class Worker:
     """The modules and objects of one submission."""
 
-    def __init__(self, end_reading: Callable[[], None] = lambda: None) -> None:
-        self.end_reading = end_reading  # called before any code of a submission runs
+    def __init__(self, before: Sequence[Callable[[], None]] = ()) -> None:
+        self.before = before  # called before any code of a submission runs
         self.objects: dict[int, Any] = {}
         self.target: Any = None  # the target of the current request
         self.makers: dict[int, Callable[[], Any]] = {}  # object id -> a function that creates the object again
@@ -102,7 +102,8 @@ class Worker:
         self.versions.clear()
         self.finder = SourceFinder(request)
         import_all([*request["sources"].values(), *request["lent"].values()], request["sources"])
-        self.end_reading()
+        for close in self.before:
+            close()
         standins = [text for name, text in request["sources"].items() if name not in request["own"]]
         disable([*standins, *texts_of(request["allows"])])
         disable_parts(request["forbids"], standins)
@@ -395,9 +396,9 @@ def take(value: Any, shape: list[int], columns: list[int] | None) -> Any:
     return ["taken", value.argmax(dim=-1) if columns is None else value[..., columns]]
 
 
-def serve(reader: BinaryIO, writer: BinaryIO, end_reading: Callable[[], None] = lambda: None) -> None:
-    """Answer requests until the grader closes the connection."""
-    worker = Worker(end_reading)
+def serve(reader: BinaryIO, writer: BinaryIO, before: Sequence[Callable[[], None]] = ()) -> None:
+    """Answer requests until the grader closes the connection; `before` is called before any student code runs."""
+    worker = Worker(before)
     while True:
         try:
             request, body = read_frame(reader)
@@ -427,7 +428,7 @@ def main() -> None:
         from autograder.sandbox.limits import PRINTED
 
         limit(resource.RLIMIT_FSIZE, PRINTED)
-    from autograder.worker import unconfined_refusals
+    from autograder.worker import closed_reflection, unconfined_refusals
 
     write_frame(replies, {})  # from here on, errors are due to the student's code
-    serve(requests, replies, unconfined_refusals.refuse)
+    serve(requests, replies, [unconfined_refusals.refuse, closed_reflection.close])

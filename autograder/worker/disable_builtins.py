@@ -11,7 +11,7 @@ import ctypes
 import functools
 import re
 import warnings
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
@@ -29,18 +29,23 @@ REFUSING = "__ready_made__"  # a name added to the globals of torch's functions
 
 
 def _operators() -> list[tuple[str, str]]:
-    """Return the fused operators, such as "scaled_dot_product_attention", with the dispatch keys of their kernels.
+    """Return the fused operators, such as "aten::scaled_dot_product_attention", with their kernels' dispatch keys.
 
     The kernels under all keys must be replaced: `torch.vmap` has its own keys, and its kernels would call the remaining
     kernels.
     """
-    return [operator for name in ATEN if FUSED.fullmatch(name.partition(".")[0]) for operator in _kernels(name)]
+    return [operator for name in NAMES if FUSED.fullmatch(_short(name)) for operator in _kernels(name)]
 
 
 def _kernels(name: str) -> list[tuple[str, str]]:
     """Return (operator, dispatch key) pairs, one for each key under which the operator has a kernel."""
     has = torch._C._dispatch_has_kernel_for_dispatch_key
-    return [(name, key) for key in KEYS if has(f"aten::{name}", key)]
+    return [(name, key) for key in KEYS if has(name, key)]
+
+
+def _short(name: str) -> str:
+    """The name of an operator without its namespace and overload."""
+    return name.partition("::")[2].partition(".")[0]
 
 
 def _is_key(key: str) -> bool:
@@ -66,7 +71,7 @@ def _of_class(kind: type) -> list[FunctionType]:
     return [value for value in vars(kind).values() if isinstance(value, FunctionType)]
 
 
-ATEN = [name[6:] for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")]
+NAMES = torch._C._dispatch_get_all_op_names()  # such as "aten::add.Tensor"
 KEYS = [key for key in torch._C.DispatchKey.__members__ if _is_key(key)]
 # Collected before `ready_made_parts.forbid` replaces these functions.
 OPERATORS, FUNCTIONS = _operators(), _functions()
@@ -93,11 +98,15 @@ def disable(standins: Iterable[str]) -> None:
             function.__code__ = code
 
 
-def disable_parts(forbids: Iterable[str], standins: Iterable[str]) -> None:
+def disable_parts(forbids: Iterable[str], standins: Sequence[str]) -> None:
     """Disable the operators of the parts that a stage forbids, except parts named in a stand-in."""
     words = words_of(standins)
     parts = [written for written in forbids if not part(written).argument and part(written).name not in words]
-    names = [name for name in ATEN if parts and named(name.partition(".")[0], parts)]
+    for written in map(part, forbids):
+        if written in WITHOUT_ARGUMENT and not any(written.argument in text for text in standins):
+            name, function = WITHOUT_ARGUMENT[written]
+            _take_kernels(_kernels(name), function)
+    names = [name for name in NAMES if parts and named(_short(name), parts)]
     _take_kernels([operator for name in names for operator in _kernels(name)])
 
 
@@ -106,16 +115,56 @@ def words_of(standins: Iterable[str]) -> set[str]:
     return {plain(word) for text in standins for word in set(OF_TORCH.findall(text))}
 
 
-def _take_kernels(operators: Collection[tuple[str, str]]) -> None:
-    if not operators:
-        return
-    library: Any = torch._C._dispatch_library("IMPL", "aten", "", __file__, 1)
+def cross_entropy(
+    scores: torch.Tensor,
+    target: torch.Tensor,
+    weight: torch.Tensor | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> torch.Tensor:
+    """`aten::cross_entropy_loss` without label smoothing (ATen/native/LossNLL.cpp).
+
+    Args:
+        scores: (B, C, ...) or (C,).
+        target: the numbers of the classes, or a probability for each element of `scores`.
+        weight: (C,), or None.
+        reduction: 0 for none, 1 for mean, 2 for sum.
+    """
+    if label_smoothing:
+        refuse("cross_entropy(label_smoothing=...)")
+    dim = min(scores.dim() - 1, 1)
+    surprise = -torch.log_softmax(scores, dim)  # the shape of `scores`
+    if target.shape != scores.shape:
+        nll_loss: Any = torch._C._nn.nll_loss_nd  # its stub is wrong about `reduction`
+        return nll_loss(-surprise, target, weight, reduction, ignore_index)
+    weighted = surprise * target
+    if weight is not None:
+        weighted = weighted * weight.view(-1, *[1] * (scores.dim() - 1 - dim))
+    loss = weighted.sum(dim)  # (B, C, ...) -> (B, ...)
+    if reduction == 0:
+        return loss
+    return loss.sum() / max(1, loss.numel()) if reduction == 1 else loss.sum()
+
+
+# Operators without an argument that a manifest can forbid. The check of other arguments is only in `parts_of_stage`.
+WITHOUT_ARGUMENT = {part("F.cross_entropy(label_smoothing)"): ("aten::cross_entropy_loss", cross_entropy)}
+
+
+def _take_kernels(operators: Collection[tuple[str, str]], instead: Callable[..., Any] | None = None) -> None:
+    """Replace kernels by functions that refuse to run, or by another function."""
+    libraries: dict[str, Any] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns about overridden kernels
         for name, key in operators:
-            library.impl(name, key, functools.partial(refuse, name.partition(".")[0]), False)
-    # If the library were freed, the old kernels would return. So it is kept alive, without a reference to it.
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
+            space = name.partition("::")[0]
+            if space not in libraries:
+                libraries[space] = torch._C._dispatch_library("IMPL", space, "", __file__, 1)
+                # If a library were freed, the old kernels would return.
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(libraries[space]))
+            libraries[space].impl(
+                name.partition("::")[2], key, instead or functools.partial(refuse, _short(name)), False
+            )
 
 
 def refuse(name: str, *args: Any, **kwargs: Any) -> NoReturn:

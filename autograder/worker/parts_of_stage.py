@@ -17,7 +17,7 @@ from torch._ops import OpOverloadPacket
 
 from autograder.forbidden.parts import named, named_arguments, part, plain
 from autograder.worker import ready_made_parts
-from autograder.worker.allowed_modules import HIDDEN
+from autograder.worker.allowed_modules import FUNCTIONS, HIDDEN
 from autograder.worker.disable_builtins import empty, words_of
 
 # The modules of torch in which students find parts, by prefix; "torch" itself is added below.
@@ -51,6 +51,11 @@ def name_parts(forbids: Sequence[str], allows: Sequence[str], standins: Sequence
         torch.backends.mha.set_fastpath_enabled(False)  # the fast path uses operators that workers lack
     guards: dict[int, Any] = {}
     words = words_of(standins)
+    wanted = {part(written).name for written in forbids} - words
+    for letters in FUNCTIONS if wanted else ():
+        for hidden in FUNCTIONS[letters] if any(word in letters for word in wanted) else ():
+            if named(hidden.__name__, forbids):
+                empty(hidden.__name__, hidden)
     for owner, path, name in list(_candidates(forbids)) if forbids else ():
         value = getattr(owner, name)
         whole = _holds(path, getattr(value, "__module__", None), forbids)

@@ -36,7 +36,7 @@ MODULES: tuple[Any, ...] = (
 )
 FUSED = re.compile(
     r"_?(fused_)?scaled_dot_product\w*attention\w*|_?(native_|triton_)?multi_head_attention\w*|_triton_scaled\w*"
-    r"|_transformer_encoder_layer_fwd|_(flash|efficient|cudnn)_attention_forward\w*"
+    r"|_transformer_encoder_layer_fwd|_(flash|efficient|cudnn)_attention_forward\w*|_\w+_pointwise_?"
 )
 CALL = nn.Module._call_impl.__code__
 OWN_FILES = (os.path.dirname(__file__), torch.__path__[0])  # skipped frames: calls pass through hooks and modes

@@ -33,7 +33,6 @@ PACKAGES = tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
 TAKES_NAMES = tuple(os.path.join(folder, name, "") for folder in PACKAGES for name in ("torch", "numpy"))
 
 _refusing = False
-_start = threading.Thread.start
 
 
 def refuse() -> None:
@@ -47,27 +46,20 @@ def refuse() -> None:
         setattr(torch._C, "PyTorchFileWriter", _Writer)  # noqa: B010
 
 
-def allow_again() -> None:
-    """Stop refusing actions, so that tests can check the confinement itself."""
-    global _refusing
-    _refusing = False
-    setattr(threading.Thread, "start", _start)  # noqa: B010
-
-
 def _refuse_thread(thread: threading.Thread) -> NoReturn:
     raise RuntimeError("graded code cannot start threads")
 
 
 class _Writer(torch._C.PyTorchFileWriter):
     def __init__(self, target: Any, *arguments: Any, **options: Any) -> None:
-        if _refusing and isinstance(target, str):
+        if isinstance(target, str):
             raise PermissionError(errno.EPERM, FILES, target)
         super().__init__(target, *arguments, **options)
 
 
 def _look(event: str, arguments: tuple[Any, ...]) -> None:
     why = EVENTS.get(event)
-    if why is None or not _refusing or (event in READING and isinstance(arguments[0], int)):
+    if why is None or (event in READING and isinstance(arguments[0], int)):
         return
     mode, flags = arguments[1:] if event == "open" else ("r", 0)
     reads = event in READING and not (set(mode or "") & set("wax+") or (flags or 0) & WRITING)

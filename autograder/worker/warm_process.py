@@ -22,7 +22,7 @@ import socket
 import sys
 import tempfile
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -107,17 +107,20 @@ class LibraryFinder(importlib.abc.MetaPathFinder):
         return PathFinder.find_spec(fullname, path, target) if fullname.partition(".")[0] in self.known else None
 
 
-def be_worker(connection: int, output: int, rules: Rules | None, finder: LibraryFinder, parent: int) -> None:
-    """Run a worker in this fork until the worker ends."""
+def be_worker(
+    connection: int, output: int, rules: Rules | None, finder: LibraryFinder, parent: int, bare: bool
+) -> None:
+    """Run a worker in this fork until the worker ends. A bare worker refuses nothing in Python."""
     os.setpgid(0, 0)  # its own process group, so that everything it starts is killed with it
     call_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    from autograder.worker import unconfined_refusals  # already imported by `prepare_torch`
+    from autograder.worker import closed_reflection, unconfined_refusals  # already imported by `prepare_torch`
 
-    ends = unconfined_refusals.refuse
+    before: list[Callable[[], None]] = []
     if rules is None:
+        before += [] if bare else [unconfined_refusals.refuse]
         resource.setrlimit(resource.RLIMIT_FSIZE, (PRINTED, PRINTED))
         os.closerange(3, connection)
         os.closerange(connection + 1, 256)
@@ -128,12 +131,13 @@ def be_worker(connection: int, output: int, rules: Rules | None, finder: Library
         sys.meta_path[sys.meta_path.index(PathFinder)] = finder
         tempfile.tempdir = "/"
         confine(rules[0], connection, rules[1])
-        ends = end_reading
+        before.append(end_reading)
+    before += [] if bare else [lambda: closed_reflection.close(imports=rules is None)]
     faulthandler.register(signal.SIGUSR1, connection, all_threads=False)  # see `timeout_location`
     if os.getppid() != parent:
         return  # the parent ended before this process asked to be killed with it
     with os.fdopen(connection, "rb") as requests, os.fdopen(connection, "wb", closefd=False) as replies:
-        serve(requests, replies, ends)
+        serve(requests, replies, before)
 
 
 def prepare_confinement(landlock: bool) -> Rules:
@@ -178,7 +182,7 @@ def end_strays(workers: set[int]) -> None:
             os.waitpid(pid, 0)
 
 
-def main(control_fd: int, confined: bool = False, landlock: bool = True) -> None:
+def main(control_fd: int, confined: bool = False, landlock: bool = True, bare: bool = False) -> None:
     """Fork workers until the grader exits."""
     # The connection closes when the grader exits. PR_SET_PDEATHSIG would watch only the thread that started this
     # process, and that thread may end earlier.
@@ -203,7 +207,7 @@ def main(control_fd: int, confined: bool = False, landlock: bool = True) -> None
                 with contextlib.suppress(BaseException):
                     control.close()
                     connection, output = descriptors
-                    be_worker(connection, output, rules, finder, parent)
+                    be_worker(connection, output, rules, finder, parent, bare)
                 with contextlib.suppress(BaseException):
                     sys.stdout.flush()
                 os._exit(0)

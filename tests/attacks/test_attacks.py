@@ -27,7 +27,6 @@ from autograder.submissions.read_submission import Submission, read_submission
 from tests.attacks import archives, escaping, forging, reading, reports, resources, shortcuts, values, wire
 from tests.attacks.attack import TOOLS, Attack
 from tests.attacks.world import ROOT, World
-from tests.support.confining import WITHOUT_REFUSALS
 from tests.support.quick import some
 from tests.support.worth import FULL
 
@@ -42,7 +41,7 @@ MOST_MEMORY = 1_000_000  # KB that the grader may grow by: a few copies of the l
 
 @pytest.fixture(scope="module")
 def workers(world):
-    workers = make_workers(confined=True)
+    workers = make_workers(confined=True, bare=True)
     assert lost(graded(workers, "pe", SOLUTION["pe"])) == []  # it is warm before the processes are counted
     yield workers
     workers.close()
@@ -175,7 +174,7 @@ HARMLESS = {
 
 @pytest.fixture(scope="module")
 def free_workers(world):
-    workers = make_workers()
+    workers = make_workers(bare=True)
     yield workers
     workers.close()
 
@@ -183,7 +182,7 @@ def free_workers(world):
 @pytest.mark.parametrize("name", HARMLESS)
 def test_without_confinement_an_attack_works(name, world, free_workers, unchecked):
     # The hidden inputs do not fit what is stored for the visible test; the solution fits all.
-    attack = replace(HARMLESS[name], text="import sys\n" + WITHOUT_REFUSALS + HARMLESS[name].text)
+    attack = replace(HARMLESS[name], text="import sys\n" + HARMLESS[name].text)
     report = attacked(free_workers, world, attack, SEED if "solution" in name else None)
     assert report.points == (FULL["pe"] if name in ("read an expected file", "run the solution") else 0)
     assert "SUCCEEDED" in report.tests[0].printed or report.tests[0].hidden  # what was printed is told once

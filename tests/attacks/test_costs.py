@@ -24,8 +24,8 @@ TABLE = "table = sinusoids(d_model, max_seq_length)"
 
 
 @pytest.fixture
-def workers(confined_workers):
-    return confined_workers
+def workers(bare_confined):
+    return bare_confined
 
 
 @pytest.fixture(autouse=True)

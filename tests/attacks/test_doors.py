@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(bool(unsupported()), reason=unsupported())
 
 @pytest.fixture(scope="module", params=["as it starts", "with all that words load"])
 def student(request):
-    workers = make_workers(confined=True)
+    workers = make_workers(confined=True, bare=True)
     text = doors.TEXT if request.param == "as it starts" else doors.LOADS + doors.TEXT
     student = start(workers, text)
     yield student
@@ -48,7 +48,7 @@ def test_what_stands_under_a_name_of_torch_shows_no_other(made):
         "    try:\n        load()\n    except BaseException:\n        pass\n"
         "    return torch_modules()\n"
     )
-    workers = make_workers(confined=True)
+    workers = make_workers(confined=True, bare=True)
     student = start(workers, "import importlib\n" + text)
     try:
         assert [name for name in student.own.after() if not is_kept(name)] in ([], ["torch.odd"])
@@ -76,7 +76,7 @@ def test_the_grader_is_hidden():
         "        return True\n"
         "    return False\n"
     )
-    workers = make_workers(confined=True)
+    workers = make_workers(confined=True, bare=True)
     student = start(workers, text)
     try:
         assert student.own.grader() == []

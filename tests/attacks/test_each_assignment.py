@@ -29,7 +29,7 @@ def strike(*inputs, **named):
 
 @pytest.fixture(scope="module")
 def workers(world) -> Iterator:
-    workers = make_workers(confined=True)
+    workers = make_workers(confined=True, bare=True)
     yield workers
     workers.close()
 

@@ -19,7 +19,7 @@ from autograder.sandbox.limits import CPU_SECONDS
 from autograder.sandbox.student_faults import Crashed, Raised
 from autograder.submissions.read_submission import read_submission
 from tests.sandbox.test_seccomp import DANGEROUS
-from tests.support.confining import ROOT, WITHOUT_REFUSALS, needs_confinement, run, start
+from tests.support.confining import ROOT, needs_confinement, run, start
 
 EXPECTED = ROOT / "autograder" / "assignments" / "transformer" / "expected" / "pe.safetensors"
 
@@ -27,11 +27,6 @@ EXPECTED = ROOT / "autograder" / "assignments" / "transformer" / "expected" / "p
 @pytest.fixture
 def confined(confined_workers):
     return confined_workers
-
-
-@pytest.fixture
-def unconfined(workers):
-    return workers
 
 
 @pytest.fixture
@@ -93,7 +88,7 @@ FORBIDDEN = {
 
 @needs_confinement
 @pytest.mark.parametrize("what", FORBIDDEN)
-def test_forbidden(confined, unconfined, listener, tmp_path, what):
+def test_forbidden(bare_confined, bare_unconfined, listener, tmp_path, what):
     (tmp_path / "mine").write_text("kept", encoding="utf-8")
     tmp_path.chmod(0o777)
     names = {
@@ -106,14 +101,14 @@ def test_forbidden(confined, unconfined, listener, tmp_path, what):
     before = sorted(path.name for path in tmp_path.iterdir())
     refusals = r"PermissionError|FileNotFoundError|Errno 1[: ]|can't start new thread|not allowed to raise"
     with pytest.raises(Raised, match=refusals):
-        run(confined, FORBIDDEN[what], **names)
+        run(bare_confined, FORBIDDEN[what], **names)
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     assert (tmp_path / "mine").read_text(encoding="utf-8") == "kept"
-    assert run(unconfined, WITHOUT_REFUSALS + FORBIDDEN[what], **names) >= 1
+    assert run(bare_unconfined, FORBIDDEN[what], **names) >= 1
 
 
 @needs_confinement
-def test_dangerous_calls_never_reach_the_kernel(confined):
+def test_dangerous_calls_never_reach_the_kernel(bare_confined):
     """Each is called with arguments that the kernel itself would find invalid, and not answer by EPERM."""
     column = confine.ARCHITECTURES[os.uname().machine][1]
     numbers = {name: pair[column] for name, pair in DANGEROUS.items()}
@@ -124,9 +119,9 @@ def test_dangerous_calls_never_reach_the_kernel(confined):
         "    return libc.syscall(number, -1, -1, -1, -1, -1, -1) == -1 and ctypes.get_errno() == 1\n"
         "return [name for name, number in numbers.items() if not refused(number)]"
     )
-    assert run(confined, body, numbers=numbers) == []
+    assert run(bare_confined, body, numbers=numbers) == []
     # Beside what the header calls x32, where the same calls have other numbers.
-    assert run(confined, body, numbers={"x32 getpid": 0x40000000 + 39}) == []
+    assert run(bare_confined, body, numbers={"x32 getpid": 0x40000000 + 39}) == []
 
 
 @needs_confinement

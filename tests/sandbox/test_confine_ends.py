@@ -10,19 +10,12 @@ import pytest
 
 from autograder.sandbox.student_faults import Crashed, Raised
 from autograder.sandbox.worker_processes import make_workers
-from tests.support.confining import ROOT, WITHOUT_REFUSALS, needs_confinement, needs_linux, run, start
+from tests.support.confining import ROOT, needs_confinement, needs_linux, run, start
 
 
 @pytest.fixture(scope="module")
 def confined():
     workers = make_workers(confined=True)
-    yield workers
-    workers.close()
-
-
-@pytest.fixture(scope="module")
-def unconfined():
-    workers = make_workers()
     yield workers
     workers.close()
 
@@ -69,7 +62,7 @@ student.own.spin()
 
 
 @needs_linux
-def test_what_a_worker_leaves_behind_is_ended(unconfined):
+def test_what_a_worker_leaves_behind_is_ended(bare_unconfined):
     """A process that has left its parent and its group, as only an unconfined worker can make it."""
     body = (
         "reading, writing = os.pipe()\n"
@@ -82,10 +75,10 @@ def test_what_a_worker_leaves_behind_is_ended(unconfined):
         "os.wait()\n"
         "return int(os.read(reading, 20))"
     )
-    daemon = run(unconfined, WITHOUT_REFUSALS + body)
+    daemon = run(bare_unconfined, body)
     with pytest.raises(ProcessLookupError):
         os.kill(daemon, 0)
-    assert run(unconfined, "return 1") == 1
+    assert run(bare_unconfined, "return 1") == 1
 
 
 @needs_confinement

@@ -13,10 +13,6 @@ ROOT = Path(__file__).resolve().parents[2]
 needs_confinement = pytest.mark.skipif(bool(confine.unsupported()), reason=confine.unsupported() or "supported")
 needs_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="about Linux")
 
-# What an unconfined worker refuses, it refuses in Python, to say so in time.
-GRADER = "__import__('builtins').__import__.__globals__['HIDDEN']"  # the grader's modules, as an attack finds them
-WITHOUT_REFUSALS = f"{GRADER}['autograder.worker.unconfined_refusals'].allow_again()\n"
-
 
 def start(workers, source):
     return Student(workers, Code({"own": source}, replace={}, modules=("own",)))
