@@ -4,6 +4,8 @@ A worker runs a student's code in the same process as stand-ins, guards and torc
 secrets: a function shows its globals and its closure, a frame its variables, `gc` all objects, and `ctypes` the memory.
 Here these doors are closed for all code but the grader's own. Code is told apart by the file in its code object, which
 cannot be forged: no more code is made from strings, except by the few modules in `GENERATING`.
+
+A student's own run closes them to the student's code only, so that libraries can be imported late.
 """
 
 import ctypes
@@ -15,31 +17,27 @@ from typing import Any, NoReturn
 
 import autograder
 from autograder.forbidden.lists import BY_NAME, CALLS_BY_STRING, FILES, LEADING_ATTRIBUTES, LEADING_OR_OWN, NAMESPACES
+from autograder.worker.allowed_modules import STUDENT
 
 STANDARD = os.path.dirname(os.__file__) + os.sep
 OWN = tuple(path + os.sep for path in autograder.__path__)
-# Modules that generate code for honest programs, if this code uses none of the names below.
-GENERATING = tuple(
-    STANDARD + file for file in ("dataclasses.py", os.path.join("collections", "__init__.py"), "timeit.py")
-)
-NEVER_GENERATED = LEADING_ATTRIBUTES | LEADING_OR_OWN | CALLS_BY_STRING | BY_NAME | NAMESPACES | FILES | {"sys", "gc"}
-IMPORTS = "<frozen importlib"
+# Modules that make code from strings for honest programs, which use none of the names below.
+GENERATING = tuple(STANDARD + file for file in ("dataclasses.py", "typing.py", "timeit.py"))
+GENERATING += (os.path.join(STANDARD, "collections", "__init__.py"),)
+NEVER_GENERATED = LEADING_ATTRIBUTES | LEADING_OR_OWN | CALLS_BY_STRING | BY_NAME | NAMESPACES | FILES
+NEVER_GENERATED |= {"sys", "gc", "ops", "inspect"}
 # What Python reports before it happens (PEP 578); all other events are permitted here.
 EVENTS = {"exec", "code.__new__", "function.__new__", "marshal.loads", "marshal.load", "sys.settrace"}
 EVENTS |= {"gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys._current_frames", "sys._current_exceptions"}
 WHY = "graded code cannot look into other functions, or run code from strings"
 
-_imports = False  # whether modules may still be imported from files
+_to_libraries = True  # whether the doors are closed to libraries, too
 
 
-def close(imports: bool = True) -> None:
-    """Close the doors, for the rest of this process.
-
-    Args:
-        imports: whether modules may still be imported from files.
-    """
-    global _imports
-    _imports = imports
+def close(to_libraries: bool = False) -> None:
+    """Close the doors, for the rest of this process."""
+    global _to_libraries
+    _to_libraries = to_libraries
     if isinstance(vars(FunctionType)["__globals__"], property):
         return
     _hide(FunctionType, "__globals__", "__closure__", "__builtins__")
@@ -63,35 +61,39 @@ def _hide(kind: type, *names: str, instead: Any = None) -> None:
 
 def _hidden(descriptor: Any, name: str, instead: Any) -> property:
     def read(owner: Any) -> Any:
-        if _caller(1).startswith(OWN):
+        if _is_open_to(sys._getframe(1)):
             return descriptor.__get__(owner)
         if instead is not None:
             return instead(owner, descriptor.__get__)
         raise AttributeError(f"{name}: {WHY}")
 
     def write(owner: Any, value: Any) -> None:
-        if not _caller(1).startswith(OWN):
+        if not _is_open_to(sys._getframe(1)):
             raise AttributeError(f"{name}: {WHY}")
         descriptor.__set__(owner, value)
 
     return property(read, write)
 
 
-def _caller(depth: int) -> str:
-    """The file of the code that called a function of this module, which called this one."""
-    return sys._getframe(depth + 1).f_code.co_filename
+def _is_open_to(frame: FrameType | None) -> bool:
+    """Whether a frame runs the grader's code, or a library's if the doors are open to libraries."""
+    file = frame.f_code.co_filename if frame else ""
+    if file.startswith(OWN) or _to_libraries:
+        return file.startswith(OWN)
+    while frame and file.startswith(STANDARD) and "-packages" not in file:
+        frame = frame.f_back
+        file = frame.f_code.co_filename if frame else ""
+    return not STUDENT.fullmatch(file)
 
 
 def _look(event: str, arguments: tuple[Any, ...]) -> None:
     changes_code = event == "object.__setattr__" and arguments[1] == "__code__"
     if not (changes_code or event in EVENTS or event.startswith("ctypes.")):
         return
-    file = _caller(1)
-    if file.startswith(OWN) or (_imports and file.startswith(IMPORTS)):
-        return
-    if event in ("exec", "function.__new__") and file in GENERATING and _is_harmless(arguments[0]):
-        return
-    raise RuntimeError(WHY)
+    caller = sys._getframe(1)
+    generates = event in ("exec", "function.__new__") and caller.f_code.co_filename in GENERATING
+    if not (_is_open_to(caller) or (generates and _is_harmless(arguments[0]))):
+        raise RuntimeError(WHY)
 
 
 def _refuse(*_: Any) -> NoReturn:

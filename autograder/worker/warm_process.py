@@ -132,7 +132,7 @@ def be_worker(
         tempfile.tempdir = "/"
         confine(rules[0], connection, rules[1])
         before.append(end_reading)
-    before += [] if bare else [lambda: closed_reflection.close(imports=rules is None)]
+    before += [] if bare else [lambda: closed_reflection.close(to_libraries=rules is not None)]
     faulthandler.register(signal.SIGUSR1, connection, all_threads=False)  # see `timeout_location`
     if os.getppid() != parent:
         return  # the parent ended before this process asked to be killed with it

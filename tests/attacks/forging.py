@@ -49,8 +49,8 @@ ATTACKS = [
         12,
         "patch the worker",
         pe("""
-            from autograder.sandbox import wire as frames
-            from autograder.worker import answer_requests as worker
+            hidden = __import__("builtins").__import__.__globals__["HIDDEN"]
+            frames, worker = hidden["autograder.sandbox.wire"], hidden["autograder.worker.answer_requests"]
             worker.Worker.pack = lambda self, value: ({"value": True, "status": "passed", "points": 5}, b"")
             worker.describe = lambda error: {"kind": "passed", "message": "", "where": []}
             frames.MAGIC = b"PASS"
@@ -138,7 +138,8 @@ ATTACKS = [
         pe(
             "",
             """
-            from autograder.worker import answer_requests as worker
+            hidden = __import__("builtins").__import__.__globals__["HIDDEN"]
+            worker = hidden["autograder.worker.answer_requests"]
             worker.read_frame = lambda stream: (_ for _ in ()).throw(EOFError)
             """,
         ),

@@ -77,7 +77,8 @@ ATTACKS = [
             import importlib, inspect, pkgutil
             def sources():
                 names = ("autograder.worker.answer_requests", "autograder.sandbox.wire")
-                return [inspect.getsource(sys.modules[name]) for name in names]
+                hidden = __import__("builtins").__import__.__globals__["HIDDEN"]
+                return [inspect.getsource(hidden[name]) for name in names]
             def stated():  # what stands in the text is imported while files may be read
                 from autograder.grading import hidden_case
                 return hidden_case

@@ -25,7 +25,7 @@ DOORS = {
     "referrers": "import gc\nreturn min(1, len(gc.get_referrers(call)))",
     "eval": "return getattr(__import__('builtins'), 'eval')('1')",
     "exec": "kept = {}\ngetattr(__import__('builtins'), 'exec')('kept = 1', kept)\nreturn kept['kept']",
-    "an annotation": "import typing\ndef f(x: 'str(1) and int'): pass\nreturn len(typing.get_type_hints(f))",
+    "an annotation": "import typing\ndef f(x: 'getattr(1, \"real\") and int'): pass\nreturn len(typing.get_type_hints(f))",
     "a signature": (
         "import inspect\ndef f(x: 'str(1) and int'): pass\n"
         "return int(inspect.signature(f, **{'eval_str': True}).parameters['x'].annotation is int)"
