@@ -280,7 +280,8 @@ class Search:
     # The rules, by the kind of node
 
     def _ClassDef(self, node: ast.ClassDef) -> None:
-        if node.keywords or any(isinstance(base, ast.Name) and base.id == "type" for base in node.bases):
+        named = any(keyword.arg in (None, "metaclass") for keyword in node.keywords)
+        if named or any(isinstance(base, ast.Name) and base.id == "type" for base in node.bases):
             self.report(node, "a class has a metaclass", forbidden=False)
 
     def _FunctionDef(self, node: ast.FunctionDef) -> None:
@@ -480,7 +481,10 @@ class Search:
         elif method.attr in ("format", "format_map") and fold(method.value) is None:
             self.report(node, "a format string is computed, and it can read any attribute", forbidden=False)
         elif method.attr == "__setattr__" and not self.names.is_self(method.value):
-            self.report(node, COMPUTED, forbidden=False)
+            if len(node.args) == 3 and not any(isinstance(argument, ast.Starred) for argument in node.args):
+                self._by_name(node, node.args[0], node.args[1])  # object.__setattr__(self, "name", value)
+            else:
+                self.report(node, COMPUTED, forbidden=False)
         if any(name and name.startswith("co_") for name in options):
             self.report(node, "the code of a function is changed", forbidden=False)
 

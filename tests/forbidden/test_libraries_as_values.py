@@ -358,6 +358,18 @@ def test_a_function_that_returns_a_module_is_noted():
     assert forbidden or review
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class A:\n    def __post_init__(self):\n        object.__setattr__(self, 'rows', 2)\n",
+        "class A(B):\n    def freeze(self):\n        super().__setattr__('frozen', True)\n",
+        "class A:\n    def __init_subclass__(cls, name=''): cls.name = name\nclass B(A, name='b'): ...\n",
+    ],
+)
+def test_honest_classes_are_no_doubt(text):
+    assert found(text) == ([], [])
+
+
 def test_honest_uses_of_libraries_are_no_doubt():
     assert found(HONEST) == ([], [])
 
@@ -531,6 +543,8 @@ def test_an_own_name_costs_no_points(text, name):
         "async def f(): ...\nx = f().cr_code\n",
         "c = f.c.replace(co_names=n)\n",
         "type(A).__setattr__(A, n, v)\n",
+        "object.__setattr__(*three)\n",
+        "class A(B, **d): ...\n",
         "A.register(type(x))\n",
         "class A(type):\n    def __new__(cls, *a): ...\n",
         "class A(metaclass=M): ...\n",
