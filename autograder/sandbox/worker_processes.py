@@ -256,7 +256,7 @@ class PlainWorker:
     def __init__(self) -> None:
         self.printed = Printed()
         self._process = subprocess.Popen(
-            python_command("from autograder.worker.answer_requests import main; main()"),
+            python_command("from autograder.worker.serve import main; main()"),
             env=clean_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -29,7 +29,7 @@ from torch._library.custom_ops import CustomOpDef
 
 import autograder
 import course
-from autograder.worker import disable_builtins
+from autograder.worker import disable_builtins, reflection
 from autograder.worker.allowed_torch_modules import KEPT
 
 NAMES = frozenset(word for word in KEPT if not word.endswith(".*"))
@@ -39,7 +39,6 @@ FOLDER = torch.__path__[0] + os.sep
 OWN_FOLDERS = tuple(f"{path}{os.sep}" for module in (autograder, course) for path in module.__path__)
 ATTENDS = re.compile(r"att(entio)?n|sdpa")
 WHY = "is a part of torch that graded code cannot use"
-STUDENT = re.compile(r"\w+\.py")  # file names of student modules, which are compiled from strings and have no folder
 
 names_of = vars(ModuleType)["__dict__"].__get__  # reads a module's namespace, even if its class overrides `__dict__`
 
@@ -113,8 +112,8 @@ def shown() -> Iterator[None]:
 
 
 def _from_grader(depth: int) -> bool:
-    """Whether a frame's code is in a file of the grader or of the course."""
-    return sys._getframe(depth + 1).f_code.co_filename.startswith(OWN_FOLDERS)
+    """Whether a frame's code is in a file of the grader or of the course, and no student code has run yet."""
+    return not reflection.is_closed() and sys._getframe(depth + 1).f_code.co_filename.startswith(OWN_FOLDERS)
 
 
 def _from_torch(depth: int) -> bool:

@@ -34,38 +34,36 @@ in seconds. When the limit is exceeded, a stack dump is sent instead of the repl
 """
 
 import contextlib
-import faulthandler
 import importlib
-import importlib.abc
-import importlib.util
 import random
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, BinaryIO
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from safetensors.torch import load
 
 from autograder.forbidden import rules
-from autograder.sandbox.wire import STANDIN, flatten, pack_tensors, read_frame, unflatten, write_frame
+from autograder.sandbox.wire import STANDIN, flatten, pack_tensors, unflatten
+from autograder.worker import ready_made_parts
+from autograder.worker.count_rows import CountRows
+from autograder.worker.deterministic_dropout import deterministic_dropout
+from autograder.worker.disable_builtins import disable, disable_parts
 from autograder.worker.early_imports import import_all
 from autograder.worker.exception_report import describe
-from autograder.worker.modules_from_text import SourceFinder, put_in
-from autograder.worker.warm_torch import STORED, prepare_torch
+from autograder.worker.modules_from_text import Sources, put_in
+from autograder.worker.parts_of_stage import name_parts, texts_of
+from autograder.worker.patched_function import ChangedFunction
+from autograder.worker.plain_results import is_plain, plain_result
+from autograder.worker.tracing import signatures
+from autograder.worker.tracing.line_values import LineValues
+from autograder.worker.tracing.tracer import Tracer
+from autograder.worker.warm_torch import STORED
 
 
 def versions_of(target: Any) -> int:
     """The number of in-place changes made to an object's weights so far."""
     return sum(tensor._version for tensor in target.state_dict(keep_vars=True).values())
-
-
-@contextlib.contextmanager
-def saying_where(replies: Any, seconds: float | None) -> Iterator[None]:
-    """Run a block; if it exceeds the time limit, the worker sends its current location instead of a reply."""
-    if seconds is not None:
-        faulthandler.dump_traceback_later(seconds, file=replies)
-    try:
-        yield
-    finally:
-        if seconds is not None:
-            faulthandler.cancel_dump_traceback_later()
 
 
 class Worker:
@@ -79,28 +77,14 @@ class Worker:
         self.origins: dict[int, str] = {}  # object id -> "module.Class" it was created from
         self.weights: dict[int, dict[str, Any]] = {}  # object id -> the weights loaded last
         self.versions: dict[int, int] = {}  # object id -> number of weight changes at the start of a trial
-        self.finder: SourceFinder | None = None
+        self.code: Sources | None = None
         self.tracer: Any = None  # while calls are traced
         self.watching: Any = None  # while the values of statements are kept
         self.changed: Any = None  # the patched function
 
     def load(self, request: dict[str, Any], body: bytes) -> None:
         """Receive the source code."""
-        import torch
-
-        from autograder.worker.disable_builtins import disable, disable_parts
-        from autograder.worker.parts_of_stage import name_parts, texts_of
-
-        if self.finder is not None:
-            sys.meta_path.remove(self.finder)
-            for name in self.finder.sources:
-                sys.modules.pop(name, None)
-        self.objects.clear()
-        self.makers.clear()
-        self.origins.clear()
-        self.weights.clear()
-        self.versions.clear()
-        self.finder = SourceFinder(request)
+        self.code = Sources(request)
         import_all([*request["sources"].values(), *request["lent"].values()], request["sources"])
         for close in self.before:
             close()
@@ -108,27 +92,19 @@ class Worker:
         disable([*standins, *texts_of(request["allows"])])
         disable_parts(request["forbids"], standins)
         name_parts(request["forbids"], request["allows"], standins)
-        sys.meta_path.insert(0, self.finder)
+        sys.meta_path.insert(0, self.code.finder())
         torch.set_default_dtype(getattr(torch, request["dtype"]))
 
     def import_module(self, request: dict[str, Any], body: bytes) -> None:
         """Import one module, then replace the functions and methods that are not part of the stage."""
-        assert self.finder is not None
+        assert self.code is not None
         name = request["module"]
         module = importlib.import_module(name)
-        if paths := self.finder.replace.get(name):
+        if paths := self.code.replace.get(name):
             put_in(module, importlib.import_module(STANDIN + name), paths)
 
     def call(self, request: dict[str, Any], body: bytes) -> Any:
         """Call a function, construct an object, or call an object or one of its methods."""
-        import torch
-        from safetensors.torch import load
-
-        from autograder.worker.count_rows import CountRows
-        from autograder.worker.deterministic_dropout import deterministic_dropout
-        from autograder.worker.plain_results import plain_result
-        from autograder.worker.ready_made_parts import opened
-
         torch.set_grad_enabled(True)  # whatever a module has set at import
         if request.get("signed"):
             self.restore()
@@ -156,7 +132,7 @@ class Worker:
 
         arguments = unflatten(request["args"], leaf, tuples=tuple)  # student code may compare an argument with a tuple
         keywords = {name: unflatten(value, leaf, tuples=tuple) for name, value in request["kwargs"].items()}
-        standins = opened(not self.is_graded(target, request["method"]))
+        standins = ready_made_parts.opened(not self.is_graded(target, request["method"]))
         chance = deterministic_dropout() if request["steady"] else contextlib.nullcontext()
         if "cotangents" not in request:
             if request["rows"]:
@@ -194,7 +170,6 @@ class Worker:
 
     def get(self, request: dict[str, Any], body: bytes) -> Any:
         """Read an attribute, for instance "self_attn.W_q.weight"."""
-        from autograder.worker.plain_results import plain_result
 
         value = self.objects[request["target"]]
         for name in request["attribute"].split("."):
@@ -206,8 +181,6 @@ class Worker:
 
     def state(self, request: dict[str, Any], body: bytes) -> None:
         """Load weights whose names and shapes match exactly, and switch to evaluation mode."""
-        from safetensors.torch import load
-
         weights = STORED[request["stored"]] if request["stored"] else load(body) if body else {}
         target = self.objects[request["target"]]
         target.load_state_dict(weights, strict=True)
@@ -227,9 +200,7 @@ class Worker:
 
     def fresh(self, target: Any) -> Any:
         """Return a new object in evaluation mode, created and loaded like this one, but never called."""
-        from autograder.worker.ready_made_parts import opened
-
-        with opened(not self.is_graded(self.origins[id(target)], None)):
+        with ready_made_parts.opened(not self.is_graded(self.origins[id(target)], None)):
             made = self.makers[id(target)]()
         made.load_state_dict(self.weights.get(id(target), made.state_dict()), strict=True)
         return made.eval()
@@ -239,15 +210,13 @@ class Worker:
 
         The kind of an object is recorded when it is created, since students choose the names of their classes.
         """
-        from autograder.worker import ready_made_parts
-
-        if self.finder is None:
+        if self.code is None:
             return False
         if isinstance(target, str):
-            return not {target, f"{target}.__init__"}.isdisjoint(self.finder.paths)
+            return not {target, f"{target}.__init__"}.isdisjoint(self.code.paths)
         model, method = self.objects[target], method or "forward"
-        by_origin = f"{self.origins.get(id(model), '')}.{method}" in self.finder.paths
-        return by_origin or ready_made_parts.is_graded(model, method, self.finder.graded)
+        by_origin = f"{self.origins.get(id(model), '')}.{method}" in self.code.paths
+        return by_origin or ready_made_parts.is_graded(model, method, self.code.graded)
 
     def shapes(self, request: dict[str, Any], body: bytes) -> Any:
         """Return the names and shapes of all weights and buffers, or only of the weights."""
@@ -258,8 +227,6 @@ class Worker:
 
     def seed(self, request: dict[str, Any], body: bytes) -> None:
         """Seed all random number generators."""
-        import torch
-
         torch.manual_seed(request["seed"])
         random.seed(request["seed"])
         if numpy := sys.modules.get("numpy"):
@@ -267,8 +234,6 @@ class Worker:
 
     def follow(self, request: dict[str, Any], body: bytes) -> None:
         """Trace the calls that follow."""
-        from autograder.worker.tracing.tracer import Tracer
-
         self.tracer = Tracer(set(request["files"]), request["seconds"])
 
     def record(self, request: dict[str, Any], body: bytes) -> Any:
@@ -278,8 +243,6 @@ class Worker:
 
     def watch(self, request: dict[str, Any], body: bytes) -> None:
         """Count the statements that the following calls execute, and keep their values."""
-        from autograder.worker.tracing.line_values import LineValues
-
         self.watching = LineValues(set(request["files"]))
 
     def watched(self, request: dict[str, Any], body: bytes) -> Any:
@@ -289,11 +252,9 @@ class Worker:
 
     def change(self, request: dict[str, Any], body: bytes) -> None:
         """Run a function with different code."""
-        from autograder.worker.patched_function import ChangedFunction
-
-        assert self.finder is not None
+        assert self.code is not None
         self.changed = self.changed or ChangedFunction()
-        if request["module"] not in self.finder.own:
+        if request["module"] not in self.code.own:
             raise LookupError(request["module"])
         self.changed.put(request["module"], request["path"], request["text"])
 
@@ -335,10 +296,6 @@ class Worker:
 
     def pack(self, value: Any) -> tuple[dict[str, Any], bytes]:
         """Pack a value into a reply: tensors go into the body; modules stay here and are referred to by number."""
-        import torch
-
-        from autograder.worker.plain_results import is_plain
-
         tensors: dict[str, torch.Tensor] = {}
 
         def leaf(item: Any) -> dict[str, Any] | None:
@@ -362,7 +319,6 @@ class Worker:
 
 def signed(value: Any) -> Any:
     """Return the signatures of a result."""
-    from autograder.worker.tracing import signatures
 
     return signatures.signed(value)
 
@@ -374,7 +330,6 @@ TYPES |= {f"{kind}int{bits}": f"{kind.upper() or 'I'}{bits}" for kind in ("", "u
 
 def in_bytes(tensors: dict[str, Any]) -> bytes:
     """Serialise tensors in the safetensors format. The library would need `ctypes`, which student code cannot use."""
-    import torch
 
     packed = []
     for key, x in tensors.items():
@@ -393,47 +348,8 @@ def named(path: str) -> Any:
 
 def take(value: Any, shape: list[int], columns: list[int] | None) -> Any:
     """Select columns of scores, or each row's argmax, to send less data; return any other value unchanged."""
-    import torch
 
     right = isinstance(value, torch.Tensor) and list(value.shape) == shape
     if not right or value.dtype not in (torch.float64, torch.float32) or not value.isfinite().all():
         return value
     return ["taken", value.argmax(dim=-1) if columns is None else value[..., columns]]
-
-
-def serve(reader: BinaryIO, writer: BinaryIO, before: Sequence[Callable[[], None]] = ()) -> None:
-    """Answer requests until the grader closes the connection; `before` is called before any student code runs."""
-    worker = Worker(before)
-    while True:
-        try:
-            request, body = read_frame(reader)
-        except EOFError:
-            return
-        with saying_where(writer, request.pop("within", None)):
-            reply = worker.answer(request, body)
-        with contextlib.suppress(Exception):  # the student's code may have replaced or closed them
-            sys.stdout.flush()
-            sys.stderr.flush()
-        write_frame(writer, *reply)
-
-
-def main() -> None:
-    """Run a worker as a separate process: requests on stdin, replies on stdout, the student's output on stderr."""
-    import os
-
-    replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    requests = os.fdopen(os.dup(0), "rb")
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    prepare_torch()
-    if os.name != "nt":
-        import resource
-
-        from autograder.sandbox.confine import limit
-        from autograder.sandbox.limits import PRINTED
-
-        limit(resource.RLIMIT_FSIZE, PRINTED)
-    from autograder.worker import closed_reflection, unconfined_refusals
-
-    write_frame(replies, {})  # from here on, errors are due to the student's code
-    serve(requests, replies, [unconfined_refusals.refuse, closed_reflection.close])

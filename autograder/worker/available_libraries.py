@@ -32,13 +32,15 @@ def _missing_of_course(name: str, items: Sequence[str]) -> str:
     return next((module for module in asked if module.partition(".")[0] == "course" and module not in OF_COURSE), "")
 
 
-def with_own_import(modules: Container[str]) -> dict[str, Any]:
-    """Return Python's built-ins, with an `import` that finds the available libraries and the given modules."""
+def with_own_import(modules: Container[str], step: Any) -> dict[str, Any]:
+    """Return Python's built-ins, with an `import` that finds the available libraries and the given modules.
+
+    Args:
+        step: marks a named step, in references.
+    """
 
     def import_available(name: str, *args: Any, **kwargs: Any) -> Any:
         if name == MARKS:
-            from autograder.worker.tracing.tracer import step
-
             return SimpleNamespace(step=step)
         top, level = name.partition(".")[0], kwargs.get("level", args[3] if len(args) > 3 else 0)
         if not (level or top in modules or is_available(name)):

@@ -7,6 +7,7 @@ replaced by code that raises an error, so every reference to the function is aff
 receives any student code. The change is permanent: the old kernels are not kept.
 """
 
+import contextlib
 import ctypes
 import functools
 import re
@@ -22,6 +23,7 @@ from torch.nn import functional as F
 from autograder.forbidden.parts import named, part, plain
 from autograder.worker.attention_for_standins import scaled_dot_product_attention
 from autograder.worker.ready_made_parts import FUSED, MODULES, WHY, ReadyMade
+from autograder.worker.reflection import globals_of, set_code
 
 USED = re.compile(r"\b(?:F|nn)\.(\w+)\b(?!\.)")  # ready-made parts used in a stand-in; compiled before the forks
 OF_TORCH = re.compile(r"\b(?:F|nn|torch)\.(\w+)")  # what a stand-in's code takes from torch
@@ -83,7 +85,7 @@ def prepare() -> None:
     _take_kernels(OPERATORS)
     for name, functions in FUNCTIONS.items():
         for function in functions:
-            function.__globals__[REFUSING] = refuse  # a new name would make each fork copy the whole table
+            globals_of(function)[REFUSING] = refuse  # a new name would make each fork copy the whole table
             CODES.append((name, function, refusing(name, function)))
 
 
@@ -95,7 +97,7 @@ def disable(standins: Iterable[str]) -> None:
     kinds |= {"MultiheadAttention"} if any(kind.startswith("Transformer") for kind in kinds) else set()
     for name, function, code in CODES:
         if name not in kinds:
-            function.__code__ = code
+            set_code(function, code)
 
 
 def disable_parts(forbids: Iterable[str], standins: Sequence[str]) -> None:
@@ -108,6 +110,8 @@ def disable_parts(forbids: Iterable[str], standins: Sequence[str]) -> None:
             _take_kernels(_kernels(name), function)
     names = [name for name in NAMES if parts and named(_short(name), parts)]
     _take_kernels([operator for name in names for operator in _kernels(name)])
+    with contextlib.suppress(AttributeError):  # it is already gone
+        del torch._C._DispatchModule.reset  # would put the old kernels back
 
 
 def words_of(standins: Iterable[str]) -> set[str]:
@@ -174,8 +178,8 @@ def refuse(name: str, *args: Any, **kwargs: Any) -> NoReturn:
 
 def empty(name: str, function: FunctionType) -> None:
     """Make all further calls to a function raise an error, no matter how it is accessed."""
-    function.__globals__[REFUSING] = refuse
-    function.__code__ = refusing(name, function)
+    globals_of(function)[REFUSING] = refuse
+    set_code(function, refusing(name, function))
 
 
 def refusing(name: str, function: FunctionType) -> CodeType:

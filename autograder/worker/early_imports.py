@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 
+from autograder.worker.allowed_modules import is_kept
 from autograder.worker.available_libraries import is_available
 
 # "import a.b as c, d" and "from a import (b, c)", also after a semicolon or a colon.
@@ -27,8 +28,6 @@ def imported(text: str) -> Iterator[str]:
 
 def import_all(texts: Iterable[str], modules: Iterable[str]) -> None:
     """Import the installed modules that this source code imports; `modules` names the submission's modules."""
-    from autograder.worker.allowed_modules import is_kept  # imports torch
-
     texts = list(texts)
     wanted = dict.fromkeys(name for text in texts for name in imported(text))
     for name in list(wanted)[:MOST]:

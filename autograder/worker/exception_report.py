@@ -8,6 +8,7 @@ import traceback
 from types import FrameType
 from typing import Any
 
+from autograder.worker.reflection import variables
 from autograder.worker.stub_detection import is_stub
 
 LATER = {  # version -> pattern of the message and line when an older Python reads its syntax
@@ -79,7 +80,7 @@ def _shapes(error: BaseException, line: str) -> str:
 
 def _shape_text(frame: FrameType, name: str) -> str:
     """Return a name with the shape of its tensor, or with its integer value; "" for anything else."""
-    torch, held = sys.modules.get("torch"), frame.f_locals
+    torch, held = sys.modules.get("torch"), variables(frame)
     if name.startswith("self."):
         with contextlib.suppress(Exception):  # may be any object
             attributes = object.__getattribute__(held.get("self"), "__dict__")
@@ -103,7 +104,7 @@ def _arguments(error: BaseException) -> str:
             for name in names if "self" not in names else ():
                 if not re.search(rf"(?<![.\w]){name}\b", str(error)):
                     continue
-                value = repr(frame.f_locals.get(name))[:80]
+                value = repr(variables(frame).get(name))[:80]
                 if "\n" not in value:
                     lines += f"\n{frame.f_code.co_name} was called with {name}={value}"
             break

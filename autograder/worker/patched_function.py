@@ -5,6 +5,8 @@ import inspect
 from types import CodeType, FunctionType
 from typing import Any
 
+from autograder.worker.reflection import set_code
+
 
 class ChangedFunction:
     """Patches at most one function at a time; existing objects and the function's callers stay unchanged."""
@@ -38,10 +40,10 @@ class ChangedFunction:
         if type(function) is not FunctionType:
             raise LookupError(path)
         self._function, self._code = function, function.__code__
-        function.__code__ = code
+        set_code(function, code)
 
     def back(self) -> None:
         """Restore the code of the patched function, if there is one."""
         if self._function is not None and self._code is not None:
-            self._function.__code__ = self._code
+            set_code(self._function, self._code)
         self._function = None

@@ -26,6 +26,7 @@ from torch.nn import functional as F
 
 from autograder.forbidden.parts import plain
 from autograder.worker.attention_for_standins import scaled_dot_product_attention
+from autograder.worker.reflection import globals_of, variables
 
 ALLOWED: set[str] = set()  # parts that the manifest allows in a stage, see `parts_of_stage`
 # The code of stand-ins by id (a code object's names can be forged, its id cannot), and all names in its module.
@@ -135,7 +136,7 @@ def _may_call(frame: FrameType | None, called: str, method: bool) -> bool:
     """
     caller = None
     while frame is not None and frame.f_code.co_filename.startswith(OWN_FILES):
-        if frame.f_code is REFUSE_OR_CALL and frame.f_globals is globals():
+        if frame.f_code is REFUSE_OR_CALL and globals_of(frame) is globals():
             return True
         if caller is None and not frame.f_code.co_filename.startswith(OWN_FILES[0]):
             caller = frame.f_code
@@ -222,7 +223,7 @@ def _locked(function: FunctionType, title: str, graded: Collection[tuple[str, st
         while frame is not None and not refused:
             code = frame.f_code
             refused = (code.co_filename, code.co_name) in graded
-            refused = refused or (code is CALL and is_graded(frame.f_locals.get("self"), "forward", graded))
+            refused = refused or (code is CALL and is_graded(variables(frame).get("self"), "forward", graded))
             frame = frame.f_back
         if refused:
             raise ReadyMade(f"{title} replaces code of another stage, and graded code must not use it")

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from autograder.worker.allowed_modules import STUDENT
+from autograder.worker.reflection import STUDENT
 
 FILES = "graded code can neither read nor write files"
 PROCESSES = "graded code cannot start processes"

@@ -31,7 +31,7 @@ from autograder.sandbox.confine import PR_SET_PDEATHSIG, confine, end_reading, l
 from autograder.sandbox.limits import PRINTED
 from autograder.sandbox.wire import PROCESS_ID as ID
 from autograder.sandbox.worker_processes import OPTIONAL
-from autograder.worker.answer_requests import serve
+from autograder.worker.serve import serve
 from autograder.worker.warm_torch import prepare_torch
 
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h, prctl(2)
@@ -116,7 +116,7 @@ def be_worker(
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    from autograder.worker import closed_reflection, unconfined_refusals  # already imported by `prepare_torch`
+    from autograder.worker import reflection, unconfined_refusals  # already imported by `prepare_torch`
 
     before: list[Callable[[], None]] = []
     if rules is None:
@@ -132,7 +132,7 @@ def be_worker(
         tempfile.tempdir = "/"
         confine(rules[0], connection, rules[1])
         before.append(end_reading)
-    before += [] if bare else [lambda: closed_reflection.close(to_libraries=rules is not None)]
+    before += [] if bare else [lambda: reflection.close(to_libraries=rules is not None)]
     faulthandler.register(signal.SIGUSR1, connection, all_threads=False)  # see `timeout_location`
     if os.getppid() != parent:
         return  # the parent ended before this process asked to be killed with it

@@ -17,18 +17,12 @@ def prepare_torch() -> None:
     # A confined worker cannot read these modules later.
     from autograder.worker import (  # noqa: F401
         allowed_modules,
-        closed_reflection,
-        count_rows,
-        deterministic_dropout,
+        answer_requests,
         disable_builtins,
-        parts_of_stage,
-        patched_function,
-        plain_results,
         ready_made_parts,
-        shared_helpers,
+        reflection,
         unconfined_refusals,
     )
-    from autograder.worker.tracing import line_values, tracer  # noqa: F401
     from course.config import WEIGHTS
     from course.errors import UserError
     from course.location import checkpoints

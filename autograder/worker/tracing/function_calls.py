@@ -5,11 +5,11 @@ comes one step too early.
 """
 
 import inspect
-import sys
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from autograder.worker.ready_made_parts import is_trusted
+from autograder.worker.reflection import trace, variables
 from autograder.worker.tracing.traced_values import Frame
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ class FunctionCalls:
 
     def start(self) -> None:
         """Start tracing calls."""
-        sys.settrace(self)
+        trace(self)
 
     def end(self) -> None:
         """Stop tracing calls."""
-        sys.settrace(None)
+        trace(None)
 
     def __call__(self, frame: FrameType, event: str, arg: Any) -> "FunctionCalls | _Lent | None":
         if event == "call":
@@ -54,7 +54,8 @@ class FunctionCalls:
             return None
         starred = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + starred]
-        given = {name: frame.f_locals.get(name) for name in names}
+        held = variables(frame)
+        given = {name: held.get(name) for name in names}
         if (entered := self.tracer.entered(code.co_name, caller, list(given.values()))) is None:
             return None
         if lent:

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from autograder.worker.reflection import trace, variables
 from autograder.worker.tracing.statements import Statement, statements
 
 MOST_ELEMENTS = 600  # in a tensor that is sent with its elements
@@ -40,10 +41,10 @@ class LineValues:
     def __enter__(self) -> None:
         self._weights = _Weights(self)
         self._weights.__enter__()  # type: ignore[no-untyped-call]
-        sys.settrace(self)
+        trace(self)
 
     def __exit__(self, *error: object) -> None:
-        sys.settrace(None)
+        trace(None)
         self._weights.__exit__(None, None, None)  # type: ignore[no-untyped-call]
 
     def __call__(self, frame: FrameType, event: str, arg: Any) -> "LineValues | None":
@@ -82,8 +83,8 @@ class LineValues:
         """Keep the values of the names that the finished statement assigns."""
         last = self._open.get(id(frame))
         for name in last.makes if last else ():
-            if last is not None and name in frame.f_locals:
-                self._keep(file, last, name, frame.f_locals[name])
+            if last is not None and name in (found := variables(frame)):
+                self._keep(file, last, name, found[name])
 
     def _keep(self, file: str, statement: Statement, name: str, value: Any) -> None:
         with contextlib.suppress(RuntimeError):

@@ -5,6 +5,7 @@ stops at its limits; the code then continues untraced.
 """
 
 import linecache
+import sys
 import time
 from types import FrameType
 from typing import Any
@@ -83,7 +84,7 @@ class Record:
 
     def reply(self) -> list[Any]:
         """Return the trace in a form that can be sent; see `localization.trace` for the format."""
-        import torch  # here, since the grader imports this module for its constants, and never imports torch
+        torch = sys.modules["torch"]  # the grader imports this module for its constants, and never imports torch
 
         spans = {(file, line): self.statements(file).get(line) for file, line in self.places}
         return [

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograder.worker.reflection import variables
 from autograder.worker.tracing.statements import Statement
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ class Frame:
             return
         low, high = statement.inside
         if not low or low <= line <= high:
-            made = {name: self.frame.f_locals.get(name) for name in statement.makes}
+            made = {name: variables(self.frame).get(name) for name in statement.makes}
             made = {name: value for name, value in made.items() if not self.goes_on(name, value, statement.first)}
             inputs = self.inputs(statement) if any(map(followed, made.values())) else []
             for name, value in made.items():
@@ -204,7 +205,7 @@ class Frame:
         nodes = list(self.came_back)
         for name in statement.uses:
             self.look_again(name)
-            node = self.nodes[name] if name in self.nodes else self.tracer.node_of(self.frame.f_locals.get(name))
+            node = self.nodes[name] if name in self.nodes else self.tracer.node_of(variables(self.frame).get(name))
             if node >= 0:
                 nodes.append(node)
         return nodes + self.tracer.made_on(self.frame.f_code.co_filename, statement, self.since)
@@ -215,7 +216,7 @@ class Frame:
 
     def kept(self, statement: Statement, value: Any) -> list[int]:
         """Return the node of a name that the statement reads and whose value is this object."""
-        same = [name for name in statement.uses if name in self.nodes and self.frame.f_locals.get(name) is value]
+        same = [name for name in statement.uses if name in self.nodes and variables(self.frame).get(name) is value]
         return [self.nodes[same[0]]] if same else []
 
     def look_again(self, name: str) -> None:
@@ -237,5 +238,5 @@ class Frame:
     def fractions(self, values: list[float]) -> list[int]:
         """Return the nodes of the names whose values are these floats, if the running statement reads them."""
         names = [name for name in self.running.uses if name in self.numbers] if values and self.running else []
-        known = {name: self.frame.f_locals.get(name) for name in names}
+        known = {name: variables(self.frame).get(name) for name in names}
         return [self.numbers[name] for name, value in known.items() if any(value is number for number in values)]

@@ -8,24 +8,39 @@ from tests.support.confining import needs_confinement, needs_linux, run
 # Each is 1 where nothing is closed. The source search does not see these programs.
 DOORS = {
     "globals of a function": "return int('F' in getattr(torch.nn.functional.relu, '__globals__') or 1)",
-    "closure of a function": "kept = 1\nreturn getattr(lambda: kept, '__closure__')[0].cell_contents",
-    "a cell": "import types\nreturn types.CellType(1).cell_contents",
-    "built-in names": "return int('len' in getattr(call, '__builtins__'))",
-    "globals of a frame": "return int('call' in sys._getframe(0).f_globals)",
-    "variables of a frame": "kept = 1\nreturn sys._getframe(0).f_locals['kept']",
-    "another frame": "return int('self' in sys._getframe(1).f_locals)",
-    "built-in names of a frame": "return int('len' in sys._getframe(0).f_builtins)",
-    "frame of a generator": "kept = (each for each in 'ab')\nreturn len(kept.gi_frame.f_locals)",
+    "closure of a function": "return len(torch.nn.functional.max_pool1d.__closure__) and 1",
+    "built-in names": "return int('len' in getattr(torch.nn.functional.relu, '__builtins__'))",
+    "globals of a frame": "return int('Worker' in sys._getframe(1).f_globals)",
+    "variables of a frame": "return int('self' in sys._getframe(1).f_locals)",
+    "built-in names of a frame": "return int('len' in sys._getframe(1).f_builtins)",
     "frame of an exception": (
-        "kept = 1\ntry: 1 / 0\nexcept Exception as error: return error.__traceback__.tb_frame.f_locals['kept']"
+        "try: torch.nn.functional.one_hot(torch.ones(2, 2), 'x', 1)\nexcept Exception as error: found = error\n"
+        "try: torch.nn.Linear(2, 2)(torch.ones(3))\nexcept Exception as error: found = error\n"
+        "frame = found.__traceback__\nwhile frame.tb_next: frame = frame.tb_next\n"
+        "return int('input' in frame.tb_frame.f_locals)"
     ),
-    "the descriptor itself": "return int('call' in type(call).__dict__['__globals__'].__get__(call))",
+    "the descriptor itself": (
+        "found = type(call).__dict__['__globals__'].__get__(torch.nn.functional.relu)\nreturn int('torch' in found)"
+    ),
+    "modules behind functions": "return int('getattr' in print.__self__.__dict__)",
+    "the grader's classes": (
+        "found = [kind for kind in object.__subclasses__() if kind.__module__.startswith('autograder.')]\n"
+        "return min(1, len(found))"
+    ),
+    "lent privileges": (
+        "from operator import methodcaller\nkinds = torch.overrides.TorchFunctionMode.__subclasses__()\n"
+        "kind = next(each for each in kinds if each.__name__ == 'WithoutChance')\n"
+        "reader = type(call).__dict__['__globals__'].__get__\n"
+        "return int('torch' in kind().__torch_function__(reader, (), (torch.nn.functional.relu,)))"
+    ),
     "all objects": "import gc\nreturn min(1, len(gc.get_objects()))",
     "referents": "import gc\nreturn min(1, len(gc.get_referents([call])))",
     "referrers": "import gc\nreturn min(1, len(gc.get_referrers(call)))",
     "eval": "return getattr(__import__('builtins'), 'eval')('1')",
     "exec": "kept = {}\ngetattr(__import__('builtins'), 'exec')('kept = 1', kept)\nreturn kept['kept']",
-    "an annotation": "import typing\ndef f(x: 'getattr(1, \"real\") and int'): pass\nreturn len(typing.get_type_hints(f))",
+    "an annotation": (
+        "import typing\ndef f(x: 'str() and getattr or int'): pass\nreturn len(typing.get_type_hints(f))"
+    ),
     "a signature": (
         "import inspect\ndef f(x: 'str(1) and int'): pass\n"
         "return int(inspect.signature(f, **{'eval_str': True}).parameters['x'].annotation is int)"
@@ -35,7 +50,7 @@ DOORS = {
         "dataclasses.fields(A)[0].name += ' or __import__'\n"
         "@dataclasses.dataclass(init=False)\nclass B(A): pass\nreturn int(B() == B())"
     ),
-    "a named tuple's code": "import collections\nreturn collections.namedtuple.__globals__['_sys'].maxsize and 1",
+    "a named tuple's code": "import collections\nreturn min(1, len(collections.namedtuple.__globals__))",
     "timed code": "import timeit\nreturn int(timeit.timeit('exec(\"1\")', number=1) > 0)",
     "code of another function": "def f(): return 1\ndef g(): return 2\ng.__code__ = f.__code__\nreturn g()",
     "a function from code": "return type(call)((lambda: 1).__code__, {})()",
@@ -59,6 +74,21 @@ HONEST = {
         "    y: list = dataclasses.field(default_factory=list)\n"
         "@dataclasses.dataclass\nclass B:\n    z: 'int' = 2\nreturn int(A() == A() and B().z == 2)"
     ),
+    "fields with the names of built-in functions": (
+        "import collections, dataclasses\n@dataclasses.dataclass(order=True)\nclass A:\n"
+        "    compile: bool = True\n    open: int = 1\n    eval: str = ''\n    sys: int = 2\n    getattr: int = 3\n"
+        "B = collections.namedtuple('B', 'start stop open exec vars')\n"
+        "return int(A() == A() and 'open=1' in repr(A())) and B(1, 2, 3, 4, 5).start"
+    ),
+    "types in strings": (
+        "import functools, typing\n@functools.singledispatch\ndef f(x): return 0\n"
+        "def g(x: 'int'): return 1\nf.register(g)\nreturn f(2) * len(typing.get_type_hints(g))"
+    ),
+    "a function's own globals": (
+        "import inspect\nkept = 1\ndef f(): return kept\nreturn inspect.getclosurevars(f).nonlocals['kept']"
+    ),
+    "a frame's own variables": "import inspect\nkept = 1\nreturn inspect.currentframe().f_locals['kept']",
+    "a mock": "from unittest import mock\ndef f(x): return x\nmock.create_autospec(f)(1)\nreturn 1",
     "slots": "import dataclasses\n@dataclasses.dataclass(slots=True)\nclass A:\n    x: int = 1\nreturn A().x",
     "tuples": (
         "import collections, typing\nA = collections.namedtuple('A', 'a b')\n"
