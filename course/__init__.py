@@ -5,6 +5,7 @@ no time.
 """
 
 import importlib
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,34 +22,36 @@ if TYPE_CHECKING:
     from course.read_attention import attention_maps, attention_weights
     from course.text import edit_distance, pad
 
-HOMES = {
-    "attention_maps": "course.read_attention",
-    "attention_weights": "course.read_attention",
-    "show_attention": "course.heatmaps",
-    "show_heatmaps": "course.heatmaps",
-    "check": "course.notebook.check",
-    "overview": "course.notebook.check",
-    "show_errors": "course.notebook.check",
-    "Table": "course.notebook.display",
-    "show": "course.notebook.display",
-    "explore_attention": "course.notebook.explore",
-    "explore_model": "course.notebook.explore",
-    "exploring": "course.notebook.load",
-    "load": "course.notebook.load",
-    "own_modules": "course.notebook.load",
-    "trained": "course.notebook.load",
-    "working_on": "course.notebook.load",
-    "ask_about": "course.notebook.own_code",
-    "Curves": "course.notebook.plots",
-    "show_clocks": "course.notebook.plots",
-    "show_curves": "course.notebook.plots",
-    "show_words": "course.notebook.plots",
-    "predict": "course.notebook.prediction",
-    "ask": "course.notebook.quiz",
-    "try_model": "course.notebook.try_model",
-    "edit_distance": "course.text",
-    "pad": "course.text",
-}
+HOMES = MappingProxyType(
+    {
+        "attention_maps": "course.read_attention",
+        "attention_weights": "course.read_attention",
+        "show_attention": "course.heatmaps",
+        "show_heatmaps": "course.heatmaps",
+        "check": "course.notebook.check",
+        "overview": "course.notebook.check",
+        "show_errors": "course.notebook.check",
+        "Table": "course.notebook.display",
+        "show": "course.notebook.display",
+        "explore_attention": "course.notebook.explore",
+        "explore_model": "course.notebook.explore",
+        "exploring": "course.notebook.load",
+        "load": "course.notebook.load",
+        "own_modules": "course.notebook.load",
+        "trained": "course.notebook.load",
+        "working_on": "course.notebook.load",
+        "ask_about": "course.notebook.own_code",
+        "Curves": "course.notebook.plots",
+        "show_clocks": "course.notebook.plots",
+        "show_curves": "course.notebook.plots",
+        "show_words": "course.notebook.plots",
+        "predict": "course.notebook.prediction",
+        "ask": "course.notebook.quiz",
+        "try_model": "course.notebook.try_model",
+        "edit_distance": "course.text",
+        "pad": "course.text",
+    }
+)
 __all__ = [
     "Curves",
     "Table",

@@ -35,7 +35,7 @@ UNUSUAL_IN_TORCH = {f"torch.{name}" for name in _words("load jit fx export overr
 
 USUAL = _words(
     """__future__ abc bisect cmath collections contextlib copy dataclasses einops enum functools gc heapq inspect
-    itertools logging math matplotlib numbers numpy operator random re string sys time torch tqdm types typing
+    itertools logging math matplotlib numbers numpy operator random re string sys time torch tqdm traceback types typing
     typing_extensions warnings"""
 )
 # The modules that a submission can import when it is graded, besides the standard library and its own.
@@ -93,11 +93,16 @@ NOTED_IN = {
 # The names of these modules that need no note; the rest leads to frames, classes, or the evaluation of strings.
 USUAL_IN = {
     "abc": _words("ABC abstractmethod"),
-    "contextlib": _words("AbstractContextManager ExitStack closing contextmanager nullcontext suppress"),
+    "contextlib": _words(
+        "AbstractContextManager ContextDecorator ExitStack closing contextmanager nullcontext suppress"
+    ),
     "copy": _words("copy deepcopy"),
     "dataclasses": _words("dataclass field fields asdict astuple replace is_dataclass FrozenInstanceError KW_ONLY"),
     "enum": _words("Enum IntEnum StrEnum Flag IntFlag auto unique"),
-    "functools": _words("cache cached_property lru_cache partial partialmethod reduce total_ordering wraps cmp_to_key"),
+    "functools": _words(
+        """cache cached_property cmp_to_key lru_cache partial partialmethod reduce singledispatch singledispatchmethod
+        total_ordering wraps"""
+    ),
     "string": _words(
         """ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable punctuation
         whitespace"""
@@ -128,10 +133,12 @@ HOOKS = _words(
     """__match_args__ __instancecheck__ __subclasscheck__ __subclasshook__ __torch_function__ __torch_dispatch__
     __array_interface__ __array_struct__ __module__ __dict__ __reduce__ __reduce_ex__ __getstate__ __setstate__"""
 )
-# In any module: they hand every operation to their owner, or read attributes or import modules by their names.
+# In any module: they hand every operation to their owner, read attributes or import modules by their names, or read and
+# write memory without a check.
 NOTED_ANYWHERE = _words(
-    """TorchDispatchMode TorchFunctionMode attrgetter methodcaller ParameterDict ParameterList TypedStorage
-    UntypedStorage"""
+    """TorchDispatchMode TorchFunctionMode attrgetter methodcaller getp ParameterDict ParameterList TypedStorage
+    UntypedStorage frombuffer from_dlpack sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor
+    sparse_bsc_tensor sparse_compressed_tensor"""
 )
 BY_NAME = {"getattr", "setattr", "delattr"}
 LEADING_ATTRIBUTES = _words(

@@ -61,6 +61,7 @@ from autograder.forbidden.search_budget import parsed
 WORD = re.compile(r"\w+")
 DEPTH = 50_000  # recursion limit of the search, which is pure Python: more than any parsed syntax tree needs
 MAX_LARGE = 3  # unsearched statements to report
+REFLECTED = frozenset({"__radd__", "__rmod__"})
 COMPUTED = "an attribute's name is computed while the program runs"
 LONGEST = 200  # characters of a name or message, so that all findings fit into a reply
 
@@ -457,10 +458,13 @@ class Search:
         options = {keyword.arg for keyword in node.keywords}
         if "eval_str" in options or (None in options and "inspect.signature" in called):
             self.report(node, "eval_str evaluates annotations, which may be strings", forbidden=False)
-        if "functools.wraps" in called and (node.keywords or len(node.args) > 1):
+        starred = any(isinstance(argument, ast.Starred) for argument in node.args)
+        if "functools.wraps" in called and (node.keywords or len(node.args) > 1 or starred):
             self.report(node, COMPUTED, forbidden=False)
+        if "numpy.ndarray" in called:
+            self.report(node, "np.ndarray(...) reads memory without a check", forbidden=False)
         if called & {f"builtins.{name}" for name in BY_NAME}:
-            if len(node.args) < 2 or any(isinstance(argument, ast.Starred) for argument in node.args):
+            if len(node.args) < 2 or starred:
                 self.report(node, COMPUTED, forbidden=False)
             else:
                 self._by_name(node, node.args[0], node.args[1])
@@ -510,7 +514,7 @@ class Search:
             self.report(node, "a name in a library is built from a string", forbidden=False)
         elif foreign or self.names.resolve(base) & self.modules:
             self.report(node, f"a name in a module is given as the string {text!r}", forbidden=False)
-        elif text is None and not _begins_plainly(name):
+        elif text is None and not _begins_plainly(name, self.defined):
             self.report(node, COMPUTED, forbidden=False)
 
     def _Subscript(self, node: ast.Subscript) -> None:
@@ -584,14 +588,20 @@ def _is_unusual_module(path: str) -> bool:
     return path.split(".")[0] in LIBRARIES and path.islower() and not known
 
 
-def _begins_plainly(name: ast.expr) -> bool:
-    """Whether a computed string begins with constant text, such as f"W_{name}", that leads to no name of interest."""
-    while isinstance(name, ast.BinOp):
+def _begins_plainly(name: ast.expr, defined: Set[str]) -> bool:
+    """Whether a computed string begins with constant text, such as f"W_{name}", that leads to no name of interest.
+
+    Args:
+        defined: the names of the student's methods; `__radd__` and `__rmod__` could change what + and % return.
+    """
+    while isinstance(name, ast.BinOp) and isinstance(name.op, (ast.Add, ast.Mod)) and not defined & REFLECTED:
         name = name.left
     first = name.values[0] if isinstance(name, ast.JoinedStr) and name.values else name
     text = first.value if isinstance(first, ast.Constant) else ""
     names = LEADING_ATTRIBUTES | LEADING_OR_OWN | MODULES_BEHIND | {"modules"}
-    return isinstance(text, str) and text[:1] not in ("", "_") and not any(other.startswith(text) for other in names)
+    return (
+        isinstance(text, str) and text[:1] not in ("", "_", "%") and not any(other.startswith(text) for other in names)
+    )
 
 
 def _module_of_torch(package: str, name: str) -> bool:

@@ -23,7 +23,7 @@ from torch.nn import functional as F
 from autograder.forbidden.parts import named, part, plain
 from autograder.worker.attention_for_standins import scaled_dot_product_attention
 from autograder.worker.ready_made_parts import FUSED, MODULES, WHY, ReadyMade
-from autograder.worker.reflection import globals_of, set_code
+from autograder.worker.reflection import changed_code, globals_of, run, set_code
 
 USED = re.compile(r"\b(?:F|nn)\.(\w+)\b(?!\.)")  # ready-made parts used in a stand-in; compiled before the forks
 OF_TORCH = re.compile(r"\b(?:F|nn|torch)\.(\w+)")  # what a stand-in's code takes from torch
@@ -184,13 +184,14 @@ def empty(name: str, function: FunctionType) -> None:
 
 def refusing(name: str, function: FunctionType) -> CodeType:
     """Return code that raises an error, for insertion into a function; it keeps the function's closure variables."""
-    return _refusing(name).replace(co_freevars=function.__code__.co_freevars)
+    return changed_code(_refusing(name), co_freevars=function.__code__.co_freevars)
 
 
 @functools.cache
 def _refusing(name: str) -> CodeType:
     """Return the code of a function that raises an error; it works in any module."""
     space: dict[str, Any] = {}
-    exec(f"def refusing(*args, **kwargs):\n    {REFUSING}({'nn.' * hasattr(nn, name) + name!r})", space)
+    text = f"def refusing(*args, **kwargs):\n    {REFUSING}({'nn.' * hasattr(nn, name) + name!r})"
+    run(compile(text, __file__, "exec"), space)
     code: CodeType = space["refusing"].__code__
     return code

@@ -87,31 +87,39 @@ def closure_of(function: FunctionType) -> Any:
 
 def run(code: CodeType, namespace: dict[str, Any]) -> None:
     """Run a module's code."""
-    _permit()
-    exec(code, namespace)
+    _as_grader(exec, code, namespace)
 
 
 def set_code(function: FunctionType, code: CodeType) -> None:
     """Replace the code of a function."""
-    _permit()
-    function.__code__ = code
+    _as_grader(setattr, function, "__code__", code)
+
+
+def changed_code(code: CodeType, **changes: Any) -> CodeType:
+    """Return a copy of code with some attributes changed."""
+    changed: CodeType = _as_grader(code.replace, **changes)
+    return changed
 
 
 def new_function(*arguments: Any) -> FunctionType:
     """Create a function; the arguments are those of `types.FunctionType`."""
-    _permit()
-    return FunctionType(*arguments)
+    function: FunctionType = _as_grader(FunctionType, *arguments)
+    return function
 
 
 def trace(function: Callable[..., Any] | None) -> None:
     """Call a function for each event of the code that runs, or no longer (`sys.settrace`)."""
-    _permit()
-    sys.settrace(function)
+    _as_grader(sys.settrace, function)
 
 
-def _permit() -> None:
+def _as_grader(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call something that causes one event, and permit this event."""
     global _permitted
     _permitted = _closed
+    try:
+        return call(*args, **kwargs)
+    finally:
+        _permitted = False
 
 
 # For everybody else
@@ -173,7 +181,7 @@ def _look(event: str, arguments: tuple[Any, ...]) -> None:
     caller = sys._getframe(1)
     generates = event in ("exec", "function.__new__") and caller.f_code.co_filename in GENERATING
     if not (_is_open_to(caller) or (generates and _is_harmless(arguments[0]))):
-        raise RuntimeError(WHY)
+        raise RuntimeError(f"{WHY} ({event})")
 
 
 def _refuse(*_: Any) -> NoReturn:
