@@ -549,7 +549,7 @@ def test_an_own_name_costs_no_points(text, name):
         "object.__setattr__(*three)\n",
         "import functools\nfunctools.wraps(*three)(f)\n",
         "import numpy as np\nnp.ndarray((1,), dtype=object, buffer=b)\n",
-        "torch.sparse_csr_tensor(a, b, c)\n",
+        "import torch\ntorch.sparse_csr_tensor(a, b, c)\n",
         "import matplotlib.pyplot as plt\nplt.getp(a, n)\n",
         "getattr(a, 'z' * 0 + n)\n",
         "getattr(a, 'z' @ n)\n",
