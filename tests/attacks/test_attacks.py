@@ -129,6 +129,25 @@ def test_an_attack_gets_its_verdict_and_leaves_nothing_behind(attack, world, wor
     assert lost(graded(workers, "pe", SOLUTION["pe"])) == []
 
 
+@pytest.fixture(scope="module")
+def usual_workers(world):
+    workers = make_workers(confined=True)
+    yield workers
+    workers.close()
+
+
+@pytest.mark.parametrize("attack", some(ATTACKS, every=15), ids=str)
+def test_an_attack_earns_no_more_where_reflection_is_closed(attack, world, usual_workers, unchecked, monkeypatch):
+    """Above, workers are bare, since most attacks would end at once."""
+    monkeypatch.setattr("autograder.sandbox.remote_modules.CALL_SECONDS", attack.seconds)
+    report = attacked(usual_workers, world, attack)
+    passed = sum(part.status == "passed" for part in report.tests[0].parts)
+    assert passed <= attack.earned
+    assert not report.faulty
+    assert "SUCCEEDED" not in report.tests[0].printed
+    check_views(report, world)
+
+
 def test_all_attacks_are_tried_and_in_the_table():
     tried = {attack.number for attack in (*ATTACKS, *shortcuts.ATTACKS, *archives.ATTACKS)}
     rows = re.findall(r"^\| (\d+) \|", (ROOT / "tests" / "attacks" / "README.md").read_text(encoding="utf-8"), re.M)

@@ -79,7 +79,7 @@ def test_what_a_stage_forbids_is_removed_everywhere(bare_confined, what):
     )
     student = Student(bare_confined, code)
     try:
-        with pytest.raises((Forbidden, Raised), match="is a ready-made part|has no attribute"):
+        with pytest.raises((Forbidden, Raised), match=r"is a ready-made part|has no attribute"):
             student.own.call()
     finally:
         student.close()
