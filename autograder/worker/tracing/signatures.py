@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from autograder.worker.tracing.signature_weights import BLOCK, COLUMNS, PRIME, STEPS, WEIGHTS
+from autograder.worker.tracing.traced_values import Series, plain
 
 WHOLE = 1 << 19  # elements; a larger tensor is subsampled
 NESTED = 4  # levels of nested lists
@@ -82,8 +83,6 @@ def signed(value: Any) -> list[list[Any]]:
 
     If the result is a number, string or list, return its own signature and shape.
     """
-    from autograder.worker.tracing.traced_values import Series, plain
-
     entries = [
         [list(signature(tensor)), list(tensor.shape), tensor.is_floating_point()] for tensor in tensors_in(value)
     ]
