@@ -76,7 +76,9 @@ def one_way_only(names, unconfined):
         try:
             for at in range(0, len(good), 600):
                 part = good[at : at + 600]
-                missing += [line for line, fine in zip(part, works(workers, part), strict=True) if not fine]
+                failing = [line for line, fine in zip(part, works(workers, part), strict=True) if not fine]
+                # Lines before it may have changed something, so each gets a worker of its own.
+                missing += [line for line in failing if not works(workers, [line])[0]]
         finally:
             workers.close()
         print(len(good), "lines that need", ", ".join(sorted(need)) or "nothing")

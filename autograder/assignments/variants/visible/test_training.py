@@ -74,7 +74,8 @@ class TestTraining(CheckingTestCase):
             batch = chance.random((1, 2, 4, 5))
             loss = curve.loss(*batch[0])  # in training mode it is four times as large
             self.assert_form(loss, (), "the loss of a step in evaluation mode", "")
-            losses, *_ = self.student.drivers.train_steps(curve, batch, [0.1], 1.0, True)
+            result = self.student.drivers.train_steps(curve, batch, [0.1], 1.0, True)
+            losses = self.items(result, 1 + len(curve.shapes()), "the run")[0]
             (first,) = self.items(losses, 1, "the list of losses")
             self.assert_number(first, 4 * loss, "the loss of a step in training mode, after validation")
 
