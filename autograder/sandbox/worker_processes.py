@@ -28,7 +28,9 @@ from course.location import ENGINE, VARIABLE, course_folder
 OPTIONAL = {
     "matplotlib.pyplot": r"\b(matplotlib|pylab|course)\b",
     "course": r"\bcourse\b",
-    "torch._dynamo": r"\boptim\b|torch\.func\b|import func\b|functorch|checkpoint\(|\bcompiler\b|saved_tensors|\bfx\b|LoggingTensor",
+    "torch._dynamo": (
+        r"\boptim\b|torch\.func\b|import func\b|functorch|checkpoint\(|\bcompiler\b|saved_tensors|\bfx\b|LoggingTensor"
+    ),
     "torch._inductor.config": "use_deterministic_algorithms",
     "torch.profiler": "profile",
     "torch.fx.experimental.symbolic_shapes": (
