@@ -102,7 +102,8 @@ def shown() -> Iterator[None]:
     global _showing
     _showing += 1
     if _showing == 1:
-        sys.modules.update(HIDDEN)
+        graders = not reflection.is_closed()  # student code may run during an import
+        sys.modules.update({name: module for name, module in HIDDEN.items() if graders or not _is_of_grader(name)})
     try:
         yield
     finally:
@@ -113,12 +114,12 @@ def shown() -> Iterator[None]:
 
 def _from_grader(depth: int) -> bool:
     """Whether a frame's code is in a file of the grader or of the course, and no student code has run yet."""
-    return not reflection.is_closed() and sys._getframe(depth + 1).f_code.co_filename.startswith(OWN_FOLDERS)
+    return not reflection.is_closed() and reflection.getframe(depth + 1).f_code.co_filename.startswith(OWN_FOLDERS)
 
 
 def _from_torch(depth: int) -> bool:
     """Whether a frame's code is in one of torch's files; `depth` is counted from the caller of this function."""
-    return sys._getframe(depth + 1).f_code.co_filename.startswith(FOLDER)
+    return reflection.getframe(depth + 1).f_code.co_filename.startswith(FOLDER)
 
 
 def _serve(package: ModuleType, name: str) -> None:

@@ -9,12 +9,10 @@ The student's code runs in the same process, so it could undo this protection de
 accident, or by using another name for the same object.
 """
 
-import contextlib
 import ctypes
 import functools
 import os
 import re
-import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from types import CodeType, FrameType, FunctionType, SimpleNamespace
 from typing import Any
@@ -26,8 +24,9 @@ from torch.nn import functional as F
 
 from autograder.forbidden.parts import plain
 from autograder.worker.attention_for_standins import scaled_dot_product_attention
-from autograder.worker.reflection import globals_of, variables
+from autograder.worker.reflection import getframe, globals_of, variables
 
+identity = id  # bound here, since student code can replace the built-in function
 ALLOWED: set[str] = set()  # parts that the manifest allows in a stage, see `parts_of_stage`
 # The code of stand-ins by id (a code object's names can be forged, its id cannot), and all names in its module.
 TRUSTED: dict[int, tuple[CodeType, frozenset[str]]] = {}
@@ -56,12 +55,12 @@ def trust(module: CodeType) -> None:
     for code in codes:
         codes += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
     names = frozenset(plain(name) for code in codes for name in code.co_names)
-    TRUSTED.update((id(code), (code, names)) for code in codes)
+    TRUSTED.update((identity(code), (code, names)) for code in codes)
 
 
 def is_trusted(code: CodeType) -> bool:
     """Whether code belongs to a stand-in."""
-    return id(code) in TRUSTED
+    return identity(code) in TRUSTED
 
 
 def methods(kind: type) -> Iterator[CodeType]:
@@ -118,7 +117,7 @@ def refusing(function: Callable[..., Any], name: str, title: str = "", method: b
     short = plain(called)
 
     def refuse_or_call(*args: Any, **kwargs: Any) -> Any:
-        if short not in ALLOWED and not _may_call(sys._getframe(1), called, method):
+        if short not in ALLOWED and not _may_call(getframe(1), called, method):
             raise ReadyMade(f"{title or name} {WHY}")
         return function(*args, **kwargs)
 
@@ -141,11 +140,11 @@ def _may_call(frame: FrameType | None, called: str, method: bool) -> bool:
         if caller is None and not frame.f_code.co_filename.startswith(OWN_FILES[0]):
             caller = frame.f_code
         frame = frame.f_back
-    if frame is None or id(frame.f_code) not in TRUSTED:
+    if frame is None or identity(frame.f_code) not in TRUSTED:
         return False
     of_torch = caller is not None
     named = called in (caller or frame.f_code).co_names
-    return plain(called) in TRUSTED[id(frame.f_code)][1] and (named or (method and of_torch))
+    return plain(called) in TRUSTED[identity(frame.f_code)][1] and (named or (method and of_torch))
 
 
 def _operator(packet: OpOverloadPacket, name: str) -> Any:
@@ -156,7 +155,7 @@ def _operator(packet: OpOverloadPacket, name: str) -> Any:
 
         def __getattr__(self, attribute: str) -> Any:
             value = getattr(packet, attribute)
-            of_torch = sys._getframe(1).f_code.co_filename.startswith(OWN_FILES)
+            of_torch = getframe(1).f_code.co_filename.startswith(OWN_FILES)
             return value if of_torch or not callable(value) else refusing(value, name)
 
     return Operator()
@@ -178,13 +177,19 @@ class Lock:
 LOCK = Lock()
 
 
-@contextlib.contextmanager
-def opened(when: bool) -> Iterator[None]:
-    """If `when` is true, let the stand-ins of other stages run inside the block."""
-    LOCK.held = not when
-    try:
-        yield
-    finally:
+class opened:
+    """If `when` is true, let the stand-ins of other stages run inside the `with` block.
+
+    A class of our own: student code can change the class behind `contextlib.contextmanager`.
+    """
+
+    def __init__(self, when: bool) -> None:
+        self.when = when
+
+    def __enter__(self) -> None:
+        LOCK.held = not self.when
+
+    def __exit__(self, *_: object) -> None:
         LOCK.held = True
 
 
@@ -218,7 +223,7 @@ def is_graded(model: Any, method: str, graded: Collection[tuple[str, str]]) -> b
 
 def _locked(function: FunctionType, title: str, graded: Collection[tuple[str, str]]) -> Callable[..., Any]:
     def refuse_or_call(*args: Any, **kwargs: Any) -> Any:
-        frame: Any = sys._getframe(1)
+        frame: Any = getframe(1)
         refused = LOCK.held
         while frame is not None and not refused:
             code = frame.f_code

@@ -29,6 +29,7 @@ GENERATING += tuple(
     STANDARD + os.path.join(*path) for path in (("collections", "__init__.py"), ("unittest", "mock.py"))
 )
 NEVER_LOADED = CALLS_BY_STRING | BY_NAME | NAMESPACES | {"open", "sys", "gc", "inspect"}
+LONGEST = 8_000  # bytes of generated code: a dataclass with 100 fields needs fewer
 # What Python reports before it happens (PEP 578); all other events are permitted here.
 EVENTS = {"exec", "code.__new__", "function.__new__", "marshal.loads", "marshal.load", "sys.settrace"}
 EVENTS |= {"gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys._current_frames", "sys._current_exceptions"}
@@ -36,6 +37,7 @@ WHY = "graded code cannot look into other functions, or run code from strings"
 
 _read_function = {name: vars(FunctionType)[name].__get__ for name in ("__globals__", "__closure__", "__builtins__")}
 _read_frame = {name: vars(FrameType)[name].__get__ for name in ("f_globals", "f_locals", "f_builtins")}
+getframe = sys._getframe  # bound here, since student code can replace what other modules hold
 _closed = _to_libraries = False
 _permitted = False  # whether the next event is the grader's own
 
@@ -133,7 +135,7 @@ def _replace(kind: type, attributes: dict[str, Any]) -> None:
 
 def _of_function(name: str) -> property:
     def read(function: FunctionType) -> Any:
-        if STUDENT.fullmatch(function.__code__.co_filename) or _is_open_to(sys._getframe(1)):
+        if STUDENT.fullmatch(function.__code__.co_filename) or _is_open_to(getframe(1)):
             return _read_function[name](function)
         raise AttributeError(f"{name}: {WHY}")
 
@@ -142,7 +144,7 @@ def _of_function(name: str) -> property:
 
 def _of_frame(name: str) -> property:
     def read(frame: FrameType) -> Any:
-        if STUDENT.fullmatch(frame.f_code.co_filename) or _is_open_to(sys._getframe(1)):
+        if STUDENT.fullmatch(frame.f_code.co_filename) or _is_open_to(getframe(1)):
             return _read_frame[name](frame)
         # The modules that print tracebacks read the globals of frames.
         return {"__name__": globals_of(frame).get("__name__")} if name == "f_globals" else {}
@@ -165,7 +167,7 @@ def _is_of_grader(kind: type) -> bool:
 
 def _no_module(owner: Any) -> Any:
     """Pass on the object to which a built-in method belongs; those of modules lead to `sys` and `builtins`."""
-    if isinstance(owner, ModuleType) and not _is_open_to(sys._getframe(2)):
+    if isinstance(owner, ModuleType) and not _is_open_to(getframe(2)):
         raise AttributeError(f"__self__: {WHY}")
     return owner
 
@@ -178,8 +180,8 @@ def _look(event: str, arguments: tuple[Any, ...]) -> None:
     if _permitted:
         _permitted = False
         return
-    caller = sys._getframe(1)
-    generates = event in ("exec", "function.__new__") and caller.f_code.co_filename in GENERATING
+    caller = getframe(1)
+    generates = event in ("exec", "function.__new__") and _generates(caller)
     if not (_is_open_to(caller) or (generates and _is_harmless(arguments[0]))):
         raise RuntimeError(f"{WHY} ({event})")
 
@@ -188,11 +190,20 @@ def _refuse(*_: Any) -> NoReturn:
     raise RuntimeError(WHY)
 
 
+def _generates(frame: FrameType) -> bool:
+    """Whether a frame runs a module that generates code, called by its public functions."""
+    file, caller = frame.f_code.co_filename, frame.f_back
+    public = file.endswith(("__init__.py", "timeit.py")) or (caller is not None and caller.f_code.co_filename == file)
+    return public and file in GENERATING
+
+
 def _is_harmless(code: CodeType) -> bool:
     """Whether generated code reads no global variable and no attribute that would give access to more."""
     codes = [code]
     for each in codes:
         codes += [inner for inner in each.co_consts if isinstance(inner, CodeType)]
+    if sum(len(each.co_code) for each in codes) > LONGEST:
+        return False
     if (NEVER_LOADED | LEADING_ATTRIBUTES).isdisjoint(name for each in codes for name in each.co_names):
         return True
     steps = [step for each in codes for step in dis.get_instructions(each)]

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from autograder.worker.reflection import STUDENT
+from autograder.worker.reflection import STUDENT, getframe
 
 FILES = "graded code can neither read nor write files"
 PROCESSES = "graded code cannot start processes"
@@ -63,7 +63,7 @@ def _look(event: str, arguments: tuple[Any, ...]) -> None:
         return
     mode, flags = arguments[1:] if event == "open" else ("r", 0)
     reads = event in READING and not (set(mode or "") & set("wax+") or (flags or 0) & WRITING)
-    if _is_of_student(sys._getframe(1), reads):
+    if _is_of_student(getframe(1), reads):
         raise PermissionError(errno.EPERM, why, *(str(argument) for argument in arguments[:1] if why == FILES))
 
 
