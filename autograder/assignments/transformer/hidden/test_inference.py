@@ -206,7 +206,7 @@ class TestInference(ModelTestCase):
         Here nearly all the work is in the feed-forward network, which a step applies to one position. Each try uses new
         inputs, so that no earlier result can be reused. Only the fastest try counts, since the processor may be busy.
         """
-        d_model, d_ff, H, T = 32, 16384, 2, 400
+        d_model, d_ff, H, T = 32, 12288, 2, 300
         layer = self.twins(lambda modules: modules.decoder.TransformerDecoderLayer(d_model, d_ff, H, 0.1, True))
         whole, steps = [], []
         for _ in range(TRIES):
