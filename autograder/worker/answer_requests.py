@@ -134,7 +134,7 @@ class Worker:
 
         arguments = unflatten(request["args"], leaf, tuples=tuple)  # student code may compare an argument with a tuple
         keywords = {name: unflatten(value, leaf, tuples=tuple) for name, value in request["kwargs"].items()}
-        standins = ready_made_parts.opened(not self.is_graded(target, request["method"]))
+        standins = ready_made_parts.Opened(not self.is_graded(target, request["method"]))
         chance = deterministic_dropout() if request["steady"] else contextlib.nullcontext()
         if "cotangents" not in request:
             if request["rows"]:
@@ -202,7 +202,7 @@ class Worker:
 
     def fresh(self, target: Any) -> Any:
         """Return a new object in evaluation mode, created and loaded like this one, but never called."""
-        with ready_made_parts.opened(not self.is_graded(self.origins[id(target)], None)):
+        with ready_made_parts.Opened(not self.is_graded(self.origins[id(target)], None)):
             made = self.makers[id(target)]()
         made.load_state_dict(self.weights.get(id(target), made.state_dict()), strict=True)
         return made.eval()
@@ -332,7 +332,6 @@ TYPES |= {f"{kind}int{bits}": f"{kind.upper() or 'I'}{bits}" for kind in ("", "u
 
 def in_bytes(tensors: dict[str, Any]) -> bytes:
     """Serialise tensors in the safetensors format. The library would need `ctypes`, which student code cannot use."""
-
     packed = []
     for key, x in tensors.items():
         kind = str(x.dtype).removeprefix("torch.")

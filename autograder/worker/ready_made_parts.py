@@ -177,7 +177,7 @@ class Lock:
 LOCK = Lock()
 
 
-class opened:
+class Opened:
     """If `when` is true, let the stand-ins of other stages run inside the `with` block.
 
     A class of our own: student code can change the class behind `contextlib.contextmanager`.
